@@ -1,0 +1,23 @@
+module github.com/heatsink-dev/heatsink/bench
+
+go 1.26.0
+
+require github.com/heatsink-dev/heatsink v0.0.0
+
+require (
+	github.com/aws/aws-sdk-go-v2 v1.48.0 // indirect
+	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.21 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.12 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.12 // indirect
+	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0 // indirect
+	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.47.0 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.25 // indirect
+	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.12 // indirect
+	github.com/aws/smithy-go v1.28.9 // indirect
+	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
+	github.com/guregu/dynamo/v2 v2.1.1 // indirect
+	github.com/jedib0t/go-pretty/v6 v6.9.2 // indirect
+	golang.org/x/sync v0.25.0 // indirect
+)
+
+replace github.com/heatsink-dev/heatsink => ../

@@ -1,0 +1,21 @@
+package schema
+
+import "strings"
+
+// EnvPrefix begins every environment variable of heatsink.
+const EnvPrefix = "HEATSINK_"
+
+// TableEnv is the environment variable that tells a function the deployed name of a table or index table: UserManagedIndex gives
+// HEATSINK_TABLE_USER_MANAGED_INDEX. infra sets it and functions read it, both through here.
+func TableEnv(logicalName string) string { return EnvPrefix + "TABLE_" + screamingSnake(logicalName) }
+
+func screamingSnake(name string) string {
+	var out strings.Builder
+	for i, r := range name {
+		if i > 0 && r >= 'A' && r <= 'Z' && !(name[i-1] >= 'A' && name[i-1] <= 'Z') {
+			out.WriteByte('_')
+		}
+		out.WriteRune(r)
+	}
+	return strings.ToUpper(out.String())
+}
