@@ -76,7 +76,9 @@ func (t *BaseTable) key(name, field string, bad func(field, reason string, args 
 }
 
 func compileIndex(table *BaseTable, d IndexDefinition, faults *faults) *Index {
-	bad := func(field, reason string, args ...any) { faults.add(table.Name, d.Name, field, fmt.Sprintf(reason, args...)) }
+	bad := func(field, reason string, args ...any) {
+		faults.add(table.Name, d.Name, field, fmt.Sprintf(reason, args...))
+	}
 	index := &Index{
 		Name: d.Name, Source: table, Projection: Projection{Kind: d.Projection.Kind, Attributes: slices.Clone(d.Projection.Attributes)},
 		TombstoneRetention: d.TombstoneRetention, Version: d.Version, Build: d.Build, Type: d.Type,
