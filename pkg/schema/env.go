@@ -5,6 +5,15 @@ import "strings"
 // EnvPrefix begins every environment variable of heatsink.
 const EnvPrefix = "HEATSINK_"
 
+// Environment variables of the functions: infra sets them, edge reads them, and nothing else does.
+const (
+	EnvFailureBucket    = EnvPrefix + "FAILURE_BUCKET"    // name of the bucket for records that cannot be written
+	EnvCursorSecret     = EnvPrefix + "CURSOR_SECRET"     // ARN of the secret that cursors are sealed with
+	EnvPartialBatch     = EnvPrefix + "PARTIAL_BATCH"     // "true" where the event source mapping reports batch item failures
+	EnvMetricsNamespace = EnvPrefix + "METRICS_NAMESPACE" // CloudWatch namespace of the embedded metrics
+	EnvStage            = EnvPrefix + "STAGE"             // "dev" or "prod"
+)
+
 // TableEnv is the environment variable that tells a function the deployed name of a table or index table: UserManagedIndex gives
 // HEATSINK_TABLE_USER_MANAGED_INDEX. infra sets it and functions read it, both through here.
 func TableEnv(logicalName string) string { return EnvPrefix + "TABLE_" + screamingSnake(logicalName) }
