@@ -31,11 +31,11 @@ func (t AttributeType) String() string {
 func (t AttributeType) Kind() sortkey.Kind {
 	switch t {
 	case String:
-		return sortkey.Text
+		return sortkey.KindText
 	case Number:
-		return sortkey.Number
+		return sortkey.KindNumber
 	case Binary:
-		return sortkey.Binary
+		return sortkey.KindBinary
 	default:
 		return 0
 	}
