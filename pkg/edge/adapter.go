@@ -15,6 +15,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
+// GatewayHandler is what lambda.StartHandlerFunc takes for an HTTP function. Its error is always nil.
+type GatewayHandler = func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
+
 // AdapterOptions of [Adapt]. Logger is needed; Now is the system's clock if nil.
 type AdapterOptions struct {
 	Logger *slog.Logger
@@ -27,7 +30,7 @@ type AdapterOptions struct {
 //
 // The path is the event's rawPath as it stands, which the gateway has decoded already: decoding again would change "/a%b". The query is
 // rawQueryString. A header that was sent several times is one value, joined by the gateway with commas, and stays so.
-func Adapt(handler http.Handler, options AdapterOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+func Adapt(handler http.Handler, options AdapterOptions) GatewayHandler {
 	now := options.Now
 	if now == nil {
 		now = time.Now

@@ -25,6 +25,18 @@ func (s *Scalar) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// Scalars is a field that takes one [Scalar] or an array of them.
+type Scalars []Scalar
+
+// UnmarshalJSON takes what the walk has let through.
+func (s *Scalars) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '[' {
+		return json.Unmarshal(raw, (*[]Scalar)(s))
+	}
+	*s = make(Scalars, 1)
+	return (*s)[0].UnmarshalJSON(raw)
+}
+
 // walker goes through a valid JSON text and a Go type side by side.
 type walker struct {
 	decoder *json.Decoder
@@ -32,8 +44,9 @@ type walker struct {
 }
 
 var (
-	rawType    = reflect.TypeFor[json.RawMessage]()
-	scalarType = reflect.TypeFor[Scalar]()
+	rawType     = reflect.TypeFor[json.RawMessage]()
+	scalarType  = reflect.TypeFor[Scalar]()
+	scalarsType = reflect.TypeFor[Scalars]()
 )
 
 // value checks the next value, at path, against t.
@@ -59,11 +72,11 @@ func (w walker) value(path string, t reflect.Type) error {
 			return w.array(path, t.Elem())
 		}
 	case string:
-		if t.Kind() == reflect.String || t == scalarType {
+		if t.Kind() == reflect.String || t == scalarType || t == scalarsType {
 			return checkText(path, w.body[start:w.decoder.InputOffset()])
 		}
 	case json.Number:
-		if t == scalarType || t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64 {
+		if t == scalarType || t == scalarsType || t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64 {
 			return nil
 		}
 	case bool:
@@ -127,6 +140,8 @@ func expected(t reflect.Type) string {
 	switch {
 	case t == scalarType:
 		return "a string or a number"
+	case t == scalarsType:
+		return "a string, a number or an array of them"
 	case t.Kind() == reflect.String:
 		return "a string"
 	case t.Kind() == reflect.Bool:
