@@ -441,4 +441,6 @@ func show(c sortkey.Condition) string {
 	return "[" + b.String() + "]"
 }
 
-func showRange(r sortkey.Range) string { return fmt.Sprintf("%+q", []any{r.Empty, r.All, r.Prefix, r.Low, r.High}) }
+func showRange(r sortkey.Range) string {
+	return fmt.Sprintf("%+q", []any{r.Empty, r.All, r.Prefix, r.Low, r.High})
+}

@@ -108,7 +108,7 @@ func drawCodec(t *rapid.T) (*sortkey.Codec, []sortkey.Value) {
 
 func drawPart(t *rapid.T, p sortkey.Part) sortkey.Value {
 	if p.Width > 0 && rapid.IntRange(0, 3).Draw(t, "fits") > 0 {
-		return sortkey.Number(rapid.StringMatching(`[0-9]{1,` + strconv.Itoa(p.Width) + `}`).Draw(t, "integer"))
+		return sortkey.Number(rapid.StringMatching(`[0-9]{1,`+strconv.Itoa(p.Width)+`}`).Draw(t, "integer"))
 	}
 	return drawValue(p.Kind).Draw(t, "value")
 }
