@@ -1,0 +1,136 @@
+package indexsync
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/heatsink-dev/heatsink/pkg/ddb"
+	"github.com/heatsink-dev/heatsink/pkg/schema"
+)
+
+// do completes everything that the batch has for one item: what cannot be read is parked, then come the live rows, then the tombstones. So a moved item is
+// visible in its new place before it leaves the old one, and where the new place cannot be written now, the old one stays.
+func (w *worker) do(ctx context.Context, work *work) error {
+	for _, p := range work.poison {
+		if err := w.park(ctx, p); err != nil {
+			return err
+		}
+	}
+	for _, k := range work.keys {
+		if err := w.settle(ctx, k, true); err != nil {
+			return err
+		}
+	}
+	for _, k := range work.keys {
+		if err := w.settle(ctx, k, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle does the last operation on a row. One that DynamoDB refuses for good is parked, and the operation before it takes its place: the row ends as if the
+// refused record had not come yet. With upsertsOnly it stops at a tombstone.
+func (w *worker) settle(ctx context.Context, k *key, upsertsOnly bool) error {
+	for len(k.operations) > 0 {
+		o := k.last()
+		if upsertsOnly && o.tombstone {
+			return nil
+		}
+		refused, err := w.write(ctx, k, o)
+		if err != nil {
+			return err
+		}
+		if refused == "" {
+			k.operations = nil
+			return nil
+		}
+		if err := w.park(ctx, poisoned{o.record, refused}); err != nil {
+			return err
+		}
+		k.operations = k.operations[:len(k.operations)-1]
+	}
+	return nil
+}
+
+// write makes one conditional PutItem. refused is why DynamoDB can never take the row; err is why it is not known to be written and must be tried again.
+func (w *worker) write(ctx context.Context, k *key, o operation) (refused string, err error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	t := k.target
+	counts := &w.stats.Indexes[t.position].Counts
+	input := &dynamodb.PutItemInput{
+		TableName: t.table, ConditionExpression: upsertCondition, ExpressionAttributeNames: t.names,
+		ExpressionAttributeValues: ddb.Item{":v": &types.AttributeValueMemberS{Value: o.version}},
+	}
+	reserved := 0
+	if o.tombstone {
+		input.ConditionExpression = tombstoneCondition
+		input.Item = tombstone(t.index, k.place, o.version, w.syncer.now().Add(t.retention))
+	} else {
+		input.Item, reserved = live(t.index, o.record.newImage, k.place.sort, o.version)
+	}
+	call, cancel := context.WithTimeout(ctx, w.syncer.callTimeout)
+	_, err = w.syncer.writer.PutItem(call, input)
+	cancel()
+	if err == nil {
+		if o.tombstone {
+			counts.Tombstones++
+		} else {
+			counts.Upserts++
+			counts.ReservedDropped += reserved
+		}
+		return "", nil
+	}
+	switch failure := ddb.Classify(err); failure.Class {
+	case ddb.ConditionFailed:
+		counts.StaleSkips++
+		return "", nil
+	case ddb.Invalid:
+		return refusedBy(t.index, input.Item), nil
+	case ddb.Throttled:
+		w.throttled(failure)
+	}
+	return "", fmt.Errorf("write a row of index %s: %w", t.index.Name, err)
+}
+
+// refusedBy explains a refused row. DynamoDB's own message may repeat values, so it goes nowhere; the size is by far the usual reason and can be told.
+func refusedBy(index *schema.Index, row ddb.Item) string {
+	if size := ddb.Size(row); size > ddb.MaxItemSize {
+		return fmt.Sprintf("index %s: the row has %d bytes, DynamoDB's limit is %d", index.Name, size, ddb.MaxItemSize)
+	}
+	return fmt.Sprintf("index %s: DynamoDB refuses the row (ValidationException)", index.Name)
+}
+
+func (w *worker) throttled(failure ddb.Failure) {
+	if len(failure.Throttles) == 0 {
+		w.stats.throttled(ddb.Throttle{}, 1)
+	}
+	for _, reason := range failure.Throttles {
+		w.stats.throttled(reason, 1)
+	}
+}
+
+// park hands a record over once, however many indexes refuse it.
+func (w *worker) park(ctx context.Context, p poisoned) error {
+	if p.record.parked {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	call, cancel := context.WithTimeout(ctx, w.syncer.callTimeout)
+	defer cancel()
+	poison := Poison{Record: p.record.raw, Sequence: p.record.sequence, StreamARN: p.record.arn, Reason: p.reason}
+	if err := w.syncer.park.Park(call, poison); err != nil {
+		return fmt.Errorf("park a record that cannot be written (%s): %w", p.reason, err)
+	}
+	p.record.parked = true
+	w.stats.Parked++
+	w.parked = append(w.parked, Parked{Sequence: p.record.sequence, Reason: p.reason, position: p.record.position})
+	return nil
+}
