@@ -62,9 +62,9 @@ func (r *recorder) response() events.APIGatewayV2HTTPResponse {
 	return answer
 }
 
-// escapedLen is the length of body as a JSON string as encoding/json writes it without HTML escaping, which is how aws-lambda-go sends it.
+// escapedLen is the length of body inside a JSON string as encoding/json writes it without HTML escaping, which is how aws-lambda-go sends it.
 func escapedLen(body []byte) int {
-	n := len(body) + 2
+	n := len(body)
 	for i, b := range body {
 		switch {
 		case b == '"' || b == '\\' || b == '\n' || b == '\r' || b == '\t' || b == '\b' || b == '\f':
