@@ -79,17 +79,15 @@ func highestTo(text string) string {
 	return fillUp(fittingRunes(text)) // see lowestFrom: every such key is below text
 }
 
-// highestBelow returns the highest key that is < text, which must not be empty.
+// highestBelow returns the highest key that is < text, which must be an encoded
+// one: not empty, and so with no zero byte at its end.
 func highestBelow(text string) string {
 	if len(text) > MaxSortKeyBytes {
 		return highestTo(text)
 	}
 	r, size := utf8.DecodeLastRuneInString(text)
 	text = text[:len(text)-size]
-	if r == 0 {
-		return text
-	}
-	if r--; r == 0xDFFF {
+	if r--; r == 0xDFFF { // surrogates again
 		r = 0xD7FF
 	}
 	return fillUp(text + string(r))

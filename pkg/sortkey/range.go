@@ -137,55 +137,58 @@ func (c *Codec) equalRange(pinned []byte, k int, v Value) Range {
 }
 
 func (c *Codec) between(pinned []byte, k int, iv *interval) Range {
-	low, high := string(pinned), ""
+	var stack [256]byte
+	p, buf := &c.parts[k], append(stack[:0], pinned...)
+	low, high := lowestText, ""
 	switch {
-	case len(pinned) > 0:
-		high = string(pinned[:len(pinned)-1]) + string(rune(afterSeparator))
-	default:
-		low, high = lowestText, c.parts[k].highestText()
-	}
-	if iv.hasLower {
-		low = c.parts[k].bound(pinned, iv.lower.Value)
+	case iv.hasLower:
+		b := p.bound(buf, iv.lower.Value)
 		if !iv.lower.Inclusive {
-			low += string(rune(afterSeparator))
+			b = append(b, afterSeparator)
 		}
 		var ok bool
-		if low, ok = lowestFrom(low); !ok {
+		if low, ok = lowestFrom(string(b)); !ok {
 			return Range{Empty: true}
 		}
-		// An empty text as the inclusive bound: no operand may be empty.
-		low = max(low, lowestText)
+		low = max(low, lowestText) // for >= "": no operand may be empty
+	case len(pinned) > 0:
+		low = string(pinned)
 	}
-	if iv.hasUpper {
-		high = c.parts[k].bound(pinned, iv.upper.Value)
-		switch {
-		case iv.upper.Inclusive:
-			high += string(rune(afterSeparator))
-		case len(high) == len(pinned): // nothing is below the empty value
+	switch {
+	case iv.hasUpper && iv.upper.Inclusive:
+		high = highestTo(string(append(p.bound(buf, iv.upper.Value), afterSeparator)))
+	case iv.hasUpper:
+		b := p.bound(buf, iv.upper.Value)
+		if len(b) == len(pinned) { // nothing is below the empty value
 			return Range{Empty: true}
-		case k == len(c.parts)-1:
-			high = highestBelow(high)
 		}
+		if high = string(b); k == len(c.parts)-1 {
+			high = highestBelow(high) // here a row may be exactly e
+		}
+		high = highestTo(high)
+	case len(pinned) > 0:
+		buf[len(buf)-1] = afterSeparator
+		high = highestTo(string(buf))
+	default:
+		high = p.highestText()
 	}
-	// With leading parts of about the limit, the bounds may be past it too.
-	if high = highestTo(high); low > high {
+	if low > high { // leading values so long that no row fits
 		return Range{Empty: true}
 	}
 	return Range{Low: low, High: high}
 }
 
-// bound returns pinned and the encoded value, of any length.
-func (p *Part) bound(pinned []byte, v Value) string {
-	b := pinned[:len(pinned):len(pinned)]
+// bound appends the encoded value, of any length.
+func (p *Part) bound(dst []byte, v Value) []byte {
 	switch p.Kind {
 	case KindText:
-		b = appendEscaped(b, v.text)
+		return appendEscaped(dst, v.text)
 	case KindBinary:
-		b = appendHexDigits(b, v.text)
+		return appendHexDigits(dst, v.text)
 	default:
-		b, _ = p.append(b, v) // numbers are checked and clamped before
+		dst, _ = p.append(dst, v) // numbers are checked, and clamped to the width
+		return dst
 	}
-	return string(b)
 }
 
 // lowestText is not above any text of any codec, and not empty: the lowest byte
