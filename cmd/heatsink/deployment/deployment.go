@@ -1,0 +1,67 @@
+// Package deployment finds what a deploy has made, from the CDK's outputs file, and calls its HTTP API. It is for programs beside the application: the command line's
+// tour and the end-to-end tests.
+package deployment
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/heatsink-dev/heatsink/pkg/catalog"
+	"github.com/heatsink-dev/heatsink/pkg/schema"
+)
+
+// Deployment is what the stacks of one deploy have put out. It is immutable.
+type Deployment struct {
+	// Catalog that was deployed.
+	Catalog *schema.Catalog
+
+	path    string
+	outputs map[string]map[string]string
+}
+
+// Load reads an outputs file, as `cdk deploy --outputs-file` writes it.
+func Load(path string) (*Deployment, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("read outputs: %w", err)
+	}
+	d := &Deployment{path: path}
+	if err := json.Unmarshal(text, &d.outputs); err != nil {
+		return nil, fmt.Errorf("read outputs: %s is no outputs file of the CDK: %w", path, err)
+	}
+	if d.Catalog, err = catalog.Load(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Output is the value of an output, in whatever stack it stands.
+func (d *Deployment) Output(name string) (string, error) {
+	for _, stack := range slices.Sorted(maps.Keys(d.outputs)) {
+		if value := d.outputs[stack][name]; value != "" {
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("outputs: %s has no %s: deploy all stacks, then try again", d.path, name)
+}
+
+// Table is the deployed name of a table or index table.
+func (d *Deployment) Table(logical string) (string, error) {
+	return d.Output(schema.TableOutput(logical))
+}
+
+// Function is the deployed name of a function.
+func (d *Deployment) Function(name string) (string, error) {
+	return d.Output(schema.FunctionOutput(name))
+}
+
+// URL is where the HTTP API answers: the local cloud's own address where there is one, which needs no DNS.
+func (d *Deployment) URL() (string, error) {
+	if local, err := d.Output(schema.OutputLocalURL); err == nil {
+		return local, nil
+	}
+	return d.Output(schema.OutputURL)
+}
