@@ -278,4 +278,3 @@ func TestPayloadsThatAreNoStreamEventAreErrors(t *testing.T) {
 		t.Errorf("an empty batch: %+v, %v", result, err)
 	}
 }
-
