@@ -140,7 +140,8 @@ test-deploy:
 bench: .venv/.stamp ## benchmarks, with peers, as a table of ratios; also bench/results.json
 	@$(CLOUD) exec go run -C bench .
 
-fuzz: ## every fuzz target in turn, FUZZTIME=30s each
+fuzz: ## a million mutated cursors, then every fuzz target in turn, FUZZTIME=30s each
+	@go test -count=1 -v -run '^TestMutatedTokensAreRefused$$' ./pkg/cursor -mutations 1000000
 	@list=$$(go test -list '^Fuzz' ./...) && \
 	targets=$$(awk '/^Fuzz/ {names = names " " $$1} /^ok/ {n = split(names, f, " "); for (i = 1; i <= n; i++) print $$2, f[i]; names = ""}' <<<"$$list") && \
 	[ -n "$$targets" ] && while read -r package name; do \

@@ -74,3 +74,6 @@ func decode(t testing.TB, token string) []byte {
 func decodeText(token string) ([]byte, error) { return base64.RawURLEncoding.DecodeString(token) }
 
 func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
+
+// same asks for the very value: ErrInvalid must not be wrapped.
+func same(err, want error) bool { return err == want } //nolint:errorlint // see above

@@ -29,9 +29,9 @@ var errWeakSecret = errors.New("cursor: derive key: the secret is too short")
 type Key struct {
 	// ID is the first 8 bytes of SHA-256(VersionId). It stands readably in each token.
 	ID [keyIDBytes]byte
-	// aead holds the key behind a pointer, not as bytes: fmt prints unexported fields of a surrounding struct without asking their methods,
-	// and stops at pointers.
-	aead cipher.AEAD
+	// aead gives the cipher out of a closure. fmt prints what it finds in unexported fields without asking for their methods, and with a verb such as %s even
+	// what a pointer points to; a function it can't look into.
+	aead func() cipher.AEAD
 }
 
 // DeriveKey makes the key of one version of a secret: AES-256 from HKDF-SHA256(secret, "heatsink/cursor/v1"). The secret must have at least
@@ -55,7 +55,7 @@ func DeriveKey(secret []byte, versionID string) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("cursor: derive key: %w", err)
 	}
-	return Key{ID: keyID(versionID), aead: aead}, nil
+	return Key{ID: keyID(versionID), aead: func() cipher.AEAD { return aead }}, nil
 }
 
 func keyID(versionID string) (id [keyIDBytes]byte) {

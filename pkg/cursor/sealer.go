@@ -97,7 +97,7 @@ func (s *Sealer) Seal(ctx context.Context, binding Binding, payload []byte) (str
 	plain := make([]byte, 0, expiryBytes+len(payload))
 	plain = binary.BigEndian.AppendUint64(plain, uint64(s.now().Add(s.expiry).UnixMilli())) //nolint:gosec // a bit pattern, read back as it was
 	plain = append(plain, payload...)
-	return alphabet.EncodeToString(key.aead.Seal(raw, nonce, plain, binding.additional(raw[:headerBytes]))), nil
+	return alphabet.EncodeToString(key.aead().Seal(raw, nonce, plain, binding.additional(raw[:headerBytes]))), nil
 }
 
 // Open returns the payload of a token that was sealed for an equal binding. Its error is exactly [ErrInvalid] where the token is at fault, and
@@ -117,7 +117,7 @@ func (s *Sealer) Open(ctx context.Context, binding Binding, token string) ([]byt
 	case key.aead == nil:
 		return nil, fmt.Errorf("%w: the keyring holds the zero Key", ErrUnavailable)
 	}
-	plain, err := key.aead.Open(nil, nonce, sealed, binding.additional(header))
+	plain, err := key.aead().Open(nil, nonce, sealed, binding.additional(header))
 	if err != nil {
 		return nil, ErrInvalid
 	}

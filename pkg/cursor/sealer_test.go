@@ -137,7 +137,7 @@ func TestEachFieldOfTheBindingIsBound(t *testing.T) {
 			t.Parallel()
 			other := binding
 			change(&other)
-			if payload, err := sealer.Open(t.Context(), other, token); err != cursor.ErrInvalid || payload != nil {
+			if payload, err := sealer.Open(t.Context(), other, token); !same(err, cursor.ErrInvalid) || payload != nil {
 				t.Errorf("Open = %q, %v, want ErrInvalid itself", payload, err)
 			}
 		})
@@ -154,7 +154,7 @@ func TestNumberPartitionIsBoundByValue(t *testing.T) {
 	if _, err := sealer.Open(t.Context(), cursor.Binding{Partition: sortkey.Number("1")}, token); err != nil {
 		t.Errorf("1 after 1.0: %v", err)
 	}
-	if _, err := sealer.Open(t.Context(), cursor.Binding{Partition: sortkey.Text("1")}, token); err != cursor.ErrInvalid {
+	if _, err := sealer.Open(t.Context(), cursor.Binding{Partition: sortkey.Text("1")}, token); !same(err, cursor.ErrInvalid) {
 		t.Errorf("text 1 after number 1: %v, want ErrInvalid", err)
 	}
 }
@@ -196,7 +196,7 @@ func TestExpiryBorder(t *testing.T) {
 			sealer := cursor.New(cursor.NewStaticKeyring(key(t, "v1")), cursor.Options{Expiry: time.Hour, Now: clock.Now})
 			token := seal(t, sealer, binding, "payload")
 			clock.Add(test.after)
-			if _, err := sealer.Open(t.Context(), binding, token); err != test.want {
+			if _, err := sealer.Open(t.Context(), binding, token); !same(err, test.want) {
 				t.Errorf("Open = %v, want %v", err, test.want)
 			}
 		})
@@ -214,7 +214,7 @@ func TestExpiryDefaultsToADay(t *testing.T) {
 			t.Errorf("expiry %v: %v", expiry, err)
 		}
 		clock.Add(time.Millisecond)
-		if _, err := sealer.Open(t.Context(), binding, token); err != cursor.ErrInvalid {
+		if _, err := sealer.Open(t.Context(), binding, token); !same(err, cursor.ErrInvalid) {
 			t.Errorf("expiry %v: %v, want ErrInvalid", expiry, err)
 		}
 	}
@@ -251,7 +251,8 @@ func TestPayloadLimit(t *testing.T) {
 // downKeyring has no keys to give.
 type downKeyring struct{ err error }
 
-func (k downKeyring) Current(context.Context) (cursor.Key, error)       { return cursor.Key{}, k.err }
+func (k downKeyring) Current(context.Context) (cursor.Key, error) { return cursor.Key{}, k.err }
+
 func (k downKeyring) ByID(context.Context, [8]byte) (cursor.Key, error) { return cursor.Key{}, k.err }
 
 func TestUnavailableKeysAreNotTheTokensFault(t *testing.T) {
@@ -270,7 +271,7 @@ func TestUnavailableKeysAreNotTheTokensFault(t *testing.T) {
 			if _, err := sealer.Seal(t.Context(), binding, nil); !errors.Is(err, cursor.ErrUnavailable) {
 				t.Errorf("Seal = %v, want ErrUnavailable", err)
 			}
-			if _, err := sealer.Open(t.Context(), binding, "no token"); err != cursor.ErrInvalid {
+			if _, err := sealer.Open(t.Context(), binding, "no token"); !same(err, cursor.ErrInvalid) {
 				t.Errorf("Open of garbage = %v, want ErrInvalid: it needs no key to say so", err)
 			}
 		})

@@ -58,7 +58,7 @@ type SecretKeyring struct {
 	now      func() time.Time
 
 	mu      sync.Mutex
-	held    *heldKeys // nil before the first success. Immutable, behind a pointer: see Key
+	held    *heldKeys // nil before the first success. Immutable
 	tried   time.Time // start of the last attempt
 	lastErr error     // of the last attempt
 	flight  *flight   // under way, or nil
