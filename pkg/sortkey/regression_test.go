@@ -282,6 +282,9 @@ func TestEveryWidthAtItsBorders(t *testing.T) {
 			for _, a := range operands {
 				for _, b := range operands {
 					for form := range uint8(conditionForms) {
+						if two := form >= 6 && form <= 9; !two && a != b {
+							continue // forms of one operand need no pairs
+						}
 						cond := conditionFrom(p.Kind, form, sortkey.Number(a), sortkey.Number(b))
 						checkRange(t, c, []sortkey.Value{sortkey.Number(row), sortkey.Text("x")}, nil, cond)
 						checkNormalise(t, p, sortkey.Number(row), cond)
