@@ -25,7 +25,7 @@ func main() {
 	logger := edge.NewLogger(os.Stdout, slog.LevelInfo)
 	indexer, err := start(context.Background(), logger)
 	if err != nil {
-		logger.Error("cannot start", "error", err)
+		logger.Error("cannot start", slog.Any("error", err))
 		os.Exit(1)
 	}
 	lambda.StartHandlerFunc(indexer.Handle)

@@ -47,7 +47,7 @@ func Adapt(handler http.Handler, options AdapterOptions) GatewayHandler {
 		}
 		answer = serve(handler, request, options.Logger)
 		if len(answer.body) > MaxAnswerBytes {
-			options.Logger.ErrorContext(ctx, "answer is too large", "bytes", len(answer.body), "limit", MaxAnswerBytes)
+			options.Logger.ErrorContext(ctx, "answer is too large", slog.Int("bytes", len(answer.body)), slog.Int("limit", MaxAnswerBytes))
 			answer = &recorder{}
 			WriteProblem(ctx, answer, &Problem{Code: Internal, Detail: "the answer is too large"})
 		}
@@ -87,7 +87,7 @@ func serve(handler http.Handler, request *http.Request, logger *slog.Logger) (an
 	answer = &recorder{}
 	defer func() {
 		if reason := recover(); reason != nil {
-			logger.ErrorContext(request.Context(), "handler panicked", "panic", fmt.Sprintf("%T", reason), "stack", string(debug.Stack()))
+			logger.ErrorContext(request.Context(), "handler panicked", slog.String("panic", fmt.Sprintf("%T", reason)), slog.String("stack", string(debug.Stack())))
 			answer = &recorder{}
 			WriteProblem(request.Context(), answer, &Problem{Code: Internal, Detail: "something went wrong on our side"})
 		}

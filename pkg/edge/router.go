@@ -79,7 +79,7 @@ func (r *Router) fail(w http.ResponseWriter, request *http.Request, err error) {
 	problem := ProblemFor(err)
 	NoteOf(request.Context()).category = string(problem.Code)
 	if problem.Code.Status() >= http.StatusInternalServerError || problem.Code == Throttled {
-		r.Logger.ErrorContext(request.Context(), "request failed", "code", problem.Code, "error", err)
+		r.Logger.ErrorContext(request.Context(), "request failed", slog.String("code", string(problem.Code)), slog.Any("error", err))
 	}
 	WriteProblem(request.Context(), w, problem)
 }
@@ -97,7 +97,7 @@ func (r *Router) report(request *http.Request, note *Note, status int, elapsed t
 	}
 	metrics := append([]Metric{{"Requests", Count, 1}, {"Errors5xx", Count, serverErrors}, {"Elapsed", Milliseconds, float64(elapsed.Microseconds()) / 1000}}, note.metrics...)
 	if err := r.Metrics.Emit(note.dimensions, metrics...); err != nil {
-		r.Logger.ErrorContext(ctx, "metrics lost", "error", err)
+		r.Logger.ErrorContext(ctx, "metrics lost", slog.Any("error", err))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/heatsink-dev/heatsink/pkg/cursor"
 	"github.com/heatsink-dev/heatsink/pkg/edge"
@@ -112,9 +113,18 @@ func problem(err error) error {
 		return edge.Invalid("consistent", "this index is read from a GSI, which has no consistent reads")
 	}
 	if bad, ok := errors.AsType[*query.RequestError](err); ok {
-		return edge.Invalid(bad.Field, "%s", bad.Reason)
+		return edge.Invalid(parameterOf(bad.Field), "%s", bad.Reason)
 	}
 	return err
+}
+
+// parameterOf names the parameter of a request's field, for what only the reader refuses: Under[0] is "under".
+func parameterOf(field string) string {
+	name, _, _ := strings.Cut(field, "[")
+	if name == "Where" {
+		return "condition"
+	}
+	return strings.ToLower(name)
 }
 
 // spend notes what a read took, for the summary line and the metrics.

@@ -9,14 +9,15 @@ import (
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 )
 
-// The read budget of one request. A page of 1,000 items of usual size is within it; what it cuts short answers with a cursor.
-var budget = query.Budget{}
+// pageBytes bounds the items of a page as DynamoDB counts them. Their JSON is a little longer as a rule, so a page that ends here is one that fits; see
+// answerItems for one that does not.
+const pageBytes = 3_000_000
 
 // Open makes a reader for each index of a table. deployed gives the deployed name of a table by its name in the catalog.
 func Open(table *schema.BaseTable, deployed func(logical string) string, client ddb.Querier, cursors *cursor.Sealer) ([]Served, error) {
 	var served []Served
 	for _, index := range table.Indexes {
-		config := query.Config{Client: client, Cursors: cursors, Budget: budget}
+		config := query.Config{Client: client, Cursors: cursors, Budget: query.Budget{Bytes: pageBytes}}
 		if index.Build.Has(schema.GSI) {
 			config.BaseTable = deployed(table.Name)
 		}

@@ -23,11 +23,11 @@ type Reporting struct {
 	Now func() time.Time
 }
 
-func (r Reporting) now() time.Time {
-	if r.Now != nil {
-		return r.Now()
+func (r Reporting) withDefaults() Reporting {
+	if r.Now == nil {
+		r.Now = time.Now
 	}
-	return time.Now()
+	return r
 }
 
 // Indexer answers batches of change records.
@@ -38,7 +38,7 @@ type Indexer struct {
 
 // NewIndexer for the sources.
 func NewIndexer(sources *Sources, reporting Reporting) *Indexer {
-	return &Indexer{sources: sources, Reporting: reporting}
+	return &Indexer{sources: sources, Reporting: reporting.withDefaults()}
 }
 
 // Handle is the Lambda handler. Its answer names at most one failed record, the first that is not done
@@ -47,12 +47,12 @@ func (i *Indexer) Handle(ctx context.Context, payload json.RawMessage) (events.D
 	answer := events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
 	source, err := i.sources.of(payload)
 	if err != nil {
-		i.Logger.ErrorContext(ctx, "batch", "error", err)
+		i.Logger.ErrorContext(ctx, "batch", slog.Any("error", err))
 		return answer, err
 	}
-	started := i.now()
+	started := i.Now()
 	result, err := source.syncer.Process(ctx, payload)
-	i.report(ctx, source.logical, result, err, i.now().Sub(started))
+	i.report(ctx, source.logical, result, err, i.Now().Sub(started))
 	if err == nil && result.FailedSequence != "" {
 		answer.BatchItemFailures = append(answer.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: result.FailedSequence})
 	}
@@ -73,7 +73,7 @@ func (i *Indexer) report(ctx context.Context, table string, result indexsync.Res
 		attrs = append(attrs, slog.String("category", ddb.Classify(cause).Class.String()), slog.String("failedSequence", result.FailedSequence), slog.Any("error", cause))
 	}
 	for _, parked := range result.Parked {
-		i.Logger.ErrorContext(ctx, "parked", "table", table, "sequence", parked.Sequence, "reason", parked.Reason)
+		i.Logger.ErrorContext(ctx, "parked", slog.String("table", table), slog.String("sequence", parked.Sequence), slog.String("reason", parked.Reason))
 	}
 	i.Logger.LogAttrs(ctx, level, "batch", attrs...)
 	i.emit(ctx, nil,
@@ -122,7 +122,7 @@ func known(value string) string {
 
 func (r Reporting) emit(ctx context.Context, dimensions edge.Dimensions, metrics ...edge.Metric) {
 	if err := r.Metrics.Emit(dimensions, metrics...); err != nil {
-		r.Logger.ErrorContext(ctx, "metrics lost", "error", err)
+		r.Logger.ErrorContext(ctx, "metrics lost", slog.Any("error", err))
 	}
 }
 
