@@ -170,6 +170,7 @@ func checkVersion(index *Index, bad func(field, reason string, args ...any)) {
 	}
 }
 
+// codec builds the sort key codec, unless a part of it has no type: that fault is named already, where the attribute is.
 func codec(index *Index, bad func(field, reason string, args ...any)) *sortkey.Codec {
 	var parts []sortkey.Part
 	for _, part := range index.SortKey {
@@ -177,6 +178,9 @@ func codec(index *Index, bad func(field, reason string, args ...any)) *sortkey.C
 	}
 	for _, attribute := range index.Source.Key() {
 		parts = append(parts, sortkey.Part{Name: attribute.Name, Kind: attribute.Type.Kind()})
+	}
+	if slices.ContainsFunc(parts, func(p sortkey.Part) bool { return p.Kind == 0 }) {
+		return nil
 	}
 	built, err := sortkey.New(parts...)
 	if err != nil {
