@@ -188,3 +188,12 @@ func numberFault(err error) string {
 		return "the text is not a number"
 	}
 }
+
+// Request reads query parameters, as GET items takes them, into a request for the index. Its error is an [*edge.Problem] that names the parameter.
+func Request(index *schema.Index, parameters edge.Parameters) (query.Request, error) {
+	in, err := fromQuery(parameters)
+	if err != nil {
+		return query.Request{}, err
+	}
+	return in.request(index)
+}
