@@ -2,6 +2,8 @@ module github.com/heatsink-dev/heatsink
 
 go 1.26.0
 
+ignore ./node_modules // the CDK CLI ships Go templates that are no packages
+
 require (
 	github.com/alecthomas/kong v1.17.0 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
