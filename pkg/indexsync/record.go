@@ -150,7 +150,7 @@ func (s *Syncer) decode(raw json.RawMessage, position int) (r *record, err error
 
 // envelopeError tells what is wrong with the record's frame by the field, never by the value.
 func envelopeError(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return fmt.Errorf("the record's %q is of the wrong type", wrong.Field)
 	}
 	return errors.New("the record is not a JSON object")
