@@ -73,8 +73,8 @@ func (w *WatchStack) syncRow() []awscloudwatch.IWidget {
 	}
 	return []awscloudwatch.IWidget{
 		graph("Index writes", of(",Index", "Upserts", "Tombstones", "StaleSkips", "KeyMoves")...),
-		graph("Left out", of(",Index", "NotIndexed", "ReservedDropped", "Parked")...),
-		graph("Batches", append(of("", "BatchRecords", "FailedBatches"), own(routes.Indexer, "Throttled", ",LimitType,ResourceType"))...),
+		graph("Left out", of(",Index", "NotIndexed", "ReservedDropped")...),
+		graph("Batches", append(of("", "BatchRecords", "FailedBatches", "Parked"), own(routes.Indexer, "Throttled", ",LimitType,ResourceType"))...),
 	}
 }
 
@@ -104,7 +104,8 @@ func (w *WatchStack) throttleRow() []awscloudwatch.IWidget {
 // readRow shows what the index reads cost: read amplification is rows read for a row answered.
 func (w *WatchStack) readRow() []awscloudwatch.IWidget {
 	var amplification, units, answered []awscloudwatch.IMetric
-	for n, name := range w.indexNames() {
+	for n, index := range servedIndexes(w.b.catalog) {
+		name := index.Name
 		of := func(metricName string) awscloudwatch.Metric {
 			dimensions := map[string]*string{"Function": jsii.String(routes.API), "Index": jsii.String(name)}
 			return metric(metricsNamespace, metricName, dimensions, "Sum", 60)
@@ -121,16 +122,6 @@ func (w *WatchStack) readRow() []awscloudwatch.IWidget {
 	return []awscloudwatch.IWidget{
 		graph("Read amplification: RowsEvaluated / ItemsReturned", amplification...), graph("Read units of index reads", units...), graph("Items answered", answered...),
 	}
-}
-
-func (w *WatchStack) indexNames() []string {
-	var names []string
-	for _, table := range w.b.catalog.Tables() {
-		for _, index := range table.Indexes {
-			names = append(names, index.Name)
-		}
-	}
-	return names
 }
 
 func (w *WatchStack) apiRow() []awscloudwatch.IWidget {

@@ -78,13 +78,13 @@ func (i *Indexer) report(ctx context.Context, table string, result indexsync.Res
 	i.Logger.LogAttrs(ctx, level, "batch", attrs...)
 	i.emit(ctx, nil,
 		edge.Metric{Name: "BatchRecords", Unit: edge.Count, Value: float64(stats.Records)},
-		edge.Metric{Name: "FailedBatches", Unit: edge.Count, Value: failed})
+		edge.Metric{Name: "FailedBatches", Unit: edge.Count, Value: failed},
+		edge.Metric{Name: "Parked", Unit: edge.Count, Value: float64(stats.Parked)})
 	i.stats(ctx, stats)
 }
 
-// stats emits what happened on each index.
+// stats emits what happened on each index. What did not happen is left out: a busy indexer writes such lines all day, and their bytes are billed.
 func (r Reporting) stats(ctx context.Context, stats indexsync.Stats) {
-	r.emit(ctx, nil, edge.Metric{Name: "Parked", Unit: edge.Count, Value: float64(stats.Parked)})
 	for _, index := range stats.Indexes {
 		notIndexed := 0
 		for _, n := range index.NotIndexed {
@@ -102,7 +102,9 @@ func (r Reporting) stats(ctx context.Context, stats indexsync.Stats) {
 			{"NotIndexed", notIndexed},
 			{"ReservedDropped", index.ReservedDropped},
 		} {
-			metrics = append(metrics, edge.Metric{Name: count.name, Unit: edge.Count, Value: float64(count.value)})
+			if count.value > 0 {
+				metrics = append(metrics, edge.Metric{Name: count.name, Unit: edge.Count, Value: float64(count.value)})
+			}
 		}
 		r.emit(ctx, edge.Dimensions{"Index": index.Index}, metrics...)
 	}
