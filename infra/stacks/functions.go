@@ -15,20 +15,25 @@ import (
 // httpTimeout is a second less than API Gateway waits for an answer (30 s), so that a function that hangs is told apart from a gateway that does.
 const httpTimeout = 29
 
+// servedIndexes lists the indexes that function api answers for: those of the User table, as its main.go says. The event buffer's own are read by
+// function events alone.
+func servedIndexes(tables *schema.Catalog) []*schema.Index {
+	users, _ := tables.Table(catalog.UserTable)
+	return users.Indexes
+}
+
 // addAPI makes the function that reads indexes.
 func (a *APIStack) addAPI(b *builder, data *DataStack) *function {
 	var names []string
 	var resources []*string
-	for _, table := range b.catalog.Tables() {
-		for _, index := range table.Indexes {
-			if index.Build.Has(schema.GSI) {
-				names = append(names, table.Name)
-			}
-			if index.Build.Has(schema.Table) {
-				names = append(names, index.TableName())
-			}
-			resources = append(resources, data.forms(index)...)
+	for _, index := range servedIndexes(b.catalog) {
+		if index.Build.Has(schema.GSI) {
+			names = append(names, index.Source.Name)
 		}
+		if index.Build.Has(schema.Table) {
+			names = append(names, index.TableName())
+		}
+		resources = append(resources, data.forms(index)...)
 	}
 	environment := data.tableVariables(names...)
 	environment[schema.EnvCursorSecret] = data.CursorSecret.SecretArn()
