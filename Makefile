@@ -66,7 +66,7 @@ invoke: .venv/.stamp ## one invocation of a deployed function: FN=indexer EVENT=
 
 .PHONY: synth deploy
 synth: node_modules/.stamp build-arm64 ## write the templates to cdk.out: STAGE=dev|prod AUTH=iam|jwt|none CDK_ARGS=
-	@$(CDK) synth --all --quiet $(CDK_CONTEXT) $(CDK_ARGS)
+	@$(CDK) synth --quiet $(CDK_CONTEXT) $(CDK_ARGS)
 
 # With AWS_ENDPOINT_URL at this machine (after `. .local/env`) it deploys there, so functions must be of this machine's kind.
 LOCAL_TARGET := $(filter http://127.0.0.1% http://localhost%,$(AWS_ENDPOINT_URL))
