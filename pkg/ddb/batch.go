@@ -155,8 +155,11 @@ func BatchGet(ctx context.Context, client BatchGetter, table string, keys []Item
 			for _, item := range out.Responses[table] {
 				text, err := keyText(item, names)
 				place, known := order[text]
-				if err != nil || !known {
-					return collect(), &Leftovers{Table: table, Keys: pending, Err: fmt.Errorf("an item without the key that was asked: %w", err)}
+				if err == nil && !known {
+					err = errors.New("it was not asked for")
+				}
+				if err != nil {
+					return collect(), &Leftovers{Table: table, Keys: pending, Err: fmt.Errorf("place an item that came back: %w", err)}
 				}
 				found[place] = item
 			}

@@ -126,7 +126,10 @@ func allUnits(list []types.ConsumedCapacity) float64 {
 }
 
 // failedUnits is what a refused write was charged at least.
-func failedUnits(err error) float64 {
+func failedUnits(input any, err error) float64 {
+	if _, reads := input.(*dynamodb.TransactGetItemsInput); reads {
+		return 0
+	}
 	failure := Classify(err)
 	if len(failure.Positions) == 0 {
 		if failure.Class != ConditionFailed {

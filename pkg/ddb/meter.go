@@ -94,7 +94,7 @@ func (meterRequests) HandleInitialize(
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	usage := Usage{Requests: 1}
 	if err != nil {
-		usage.WriteUnits = failedUnits(err)
+		usage.WriteUnits = failedUnits(in.Parameters, err)
 	} else {
 		read, write := consumed(out.Result)
 		usage.ReadUnits, usage.WriteUnits = read, write
