@@ -2,6 +2,7 @@ package indexsync
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 )
@@ -97,18 +98,22 @@ func (s *Stats) sum() {
 	}
 }
 
-// Add adds another batch of the same [Syncer], or of one with the same targets.
+// Add adds another batch, of this or of another [Syncer]. Indexes are matched by name.
 func (s *Stats) Add(other Stats) {
 	s.Records += other.Records
 	s.TTLRemoves += other.TTLRemoves
-	if len(s.Indexes) < len(other.Indexes) {
-		grown := make([]IndexStats, len(other.Indexes))
-		copy(grown, s.Indexes)
-		for n := range grown {
-			grown[n].Index = other.Indexes[n].Index
+	s.Parked += other.Parked
+	for n := range other.Indexes {
+		given := &other.Indexes[n]
+		at := slices.IndexFunc(s.Indexes, func(i IndexStats) bool { return i.Index == given.Index })
+		if at < 0 {
+			at = len(s.Indexes)
+			s.Indexes = append(s.Indexes, IndexStats{Index: given.Index})
 		}
-		s.Indexes = grown
+		s.Indexes[at].add(&given.Counts)
 	}
-	s.merge(&other)
+	for reason, n := range other.Throttles {
+		s.throttled(reason, n)
+	}
 	s.sum()
 }
