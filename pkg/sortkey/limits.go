@@ -1,9 +1,6 @@
 package sortkey
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // DynamoDB's limits of key values, in bytes of UTF-8 or binary.
 // Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
@@ -123,7 +120,10 @@ func lowestBinaryFrom(b string) (key string, ok bool) {
 	if len(b) <= MaxSortKeyBytes {
 		return b, true
 	}
-	b = strings.TrimRight(b[:MaxSortKeyBytes], "\xff")
+	b = b[:MaxSortKeyBytes]
+	for b != "" && b[len(b)-1] == 0xff { // strings.TrimRight takes "\xff" for any byte that is no UTF-8
+		b = b[:len(b)-1]
+	}
 	if b == "" {
 		return "", false
 	}

@@ -297,3 +297,25 @@ func TestEveryWidthAtItsBorders(t *testing.T) {
 		}
 	}
 }
+
+// Found by staticcheck (SA1011): the trailing 0xff bytes of a bound past the key limit were trimmed by strings.TrimRight, which
+// takes "\xff" for any byte that is no UTF-8, so the bound fell below keys that lie below the value asked for.
+func TestLongBinaryBoundKeepsItsBytes(t *testing.T) {
+	t.Parallel()
+	p := sortkey.Part{Name: "b", Kind: sortkey.KindBinary}
+	for name, end := range map[string][2]string{
+		"a byte that is no UTF-8": {"a\x80", "a\x81"},
+		"the highest byte":        {"a\xff", "b"},
+		"both":                    {"\x80\xff", "\x81"},
+	} {
+		fill := strings.Repeat("k", sortkey.MaxSortKeyBytes-len(end[0]))
+		lower := sortkey.Binary([]byte(fill + end[0] + "x"))
+		got, empty, err := p.Normalise(sortkey.Condition{Lower: &sortkey.Bound{Value: lower, Inclusive: true}})
+		if err != nil || empty {
+			t.Fatalf("%s: Normalise = %v, %v", name, empty, err)
+		}
+		if want := fill + end[1]; got.Lower == nil || got.Lower.Value.String() != want {
+			t.Errorf("%s: the lower bound ends in %q, want %q", name, got.Lower.Value.String()[len(fill)-1:], end[1])
+		}
+	}
+}
