@@ -8,7 +8,6 @@ CDK_ARGS   ?=
 PYTHON     ?= python3
 FUZZTIME   ?= 30s
 SOAK       ?= 5m
-RUN        ?= .
 
 GOLANGCI_LINT_VERSION := v2.15.0
 GOTESTSUM_VERSION     := v1.13.0
@@ -16,6 +15,9 @@ GOTESTSUM_VERSION     := v1.13.0
 # Each module builds alone, as it does for those who import it: go.work is for editors, and would hide a missing require.
 export GOWORK := off
 MODULES := . infra bench
+
+# Steps that may run side by side do so, also when the caller did not say -j.
+parallel = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3)
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -104,8 +106,8 @@ $(foreach name,$(functions),$(eval $(call function-rules,$(name))))
 
 # `exec` ends the cloud with the command that it runs, also on failure or ctrl-C.
 test: ## all tests, lint and template checks, on a local cloud of its own
-	@$(MAKE) --no-print-directory -j3 tools build
-	@$(CLOUD) exec $(MAKE) --no-print-directory -j3 test-beside-cloud
+	@+$(parallel) tools build
+	@+$(CLOUD) exec $(parallel) test-beside-cloud
 
 # The formatters count as linters here, so this is the formatting check as well.
 lint: .bin/.golangci-lint-$(GOLANGCI_LINT_VERSION) ## golangci-lint on every module: .golangci.yml
@@ -148,7 +150,7 @@ fuzz: ## a million mutated cursors, then every fuzz target in turn, FUZZTIME=30s
 	  echo "fuzz $$package $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; done <<<"$$targets"
 
 soak: tools build ## the long form of the TestSoak tests, SOAK=5m each, with faults, on a local cloud of its own
-	@HEATSINK_SOAK=$(SOAK) $(CLOUD) exec $(MAKE) --no-print-directory soak-beside-cloud
+	@+HEATSINK_SOAK=$(SOAK) $(CLOUD) exec $(parallel) soak-beside-cloud
 
 soak-beside-cloud: test-deploy
 	@.bin/gotestsum --format testname -- -count=1 -timeout 0 -race -run '^TestSoak' ./...
