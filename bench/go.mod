@@ -5,6 +5,7 @@ go 1.26.0
 require github.com/heatsink-dev/heatsink v0.0.0
 
 require (
+	github.com/aws/aws-lambda-go v1.55.1 // indirect
 	github.com/aws/aws-sdk-go-v2 v1.48.0 // indirect
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.21 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.12 // indirect
@@ -15,6 +16,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.12 // indirect
 	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/guregu/dynamo/v2 v2.1.1 // indirect
 	github.com/jedib0t/go-pretty/v6 v6.9.2 // indirect
 	golang.org/x/sync v0.25.0 // indirect
