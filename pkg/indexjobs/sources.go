@@ -94,10 +94,31 @@ func (s *Sources) of(payload []byte) (source, error) {
 	}
 	for _, record := range event.Records {
 		for _, source := range s.list {
-			if strings.Contains(record.EventSourceARN, ":table/"+source.deployed+"/stream/") {
+			if source.owns(record.EventSourceARN) {
 				return source, nil
 			}
 		}
 	}
-	return source{}, errors.New("indexjobs: the event comes from no table that this function keeps")
+	return source{}, errForeign
+}
+
+// Syncer finds the syncer of a stream by its ARN, as package redrive asks for it. With one source there is nothing to find, and the ARN may be empty.
+func (s *Sources) Syncer(streamARN string) (*indexsync.Syncer, error) {
+	if len(s.list) == 1 {
+		return s.list[0].syncer, nil
+	}
+	for _, source := range s.list {
+		if source.owns(streamARN) {
+			return source.syncer, nil
+		}
+	}
+	return nil, errForeign
+}
+
+// errForeign says that records are not of any source.
+var errForeign = errors.New("indexjobs: the records come from no table with index tables here")
+
+// owns reports whether a stream is this table's.
+func (s *source) owns(streamARN string) bool {
+	return strings.Contains(streamARN, ":table/"+s.deployed+"/stream/")
 }

@@ -65,3 +65,16 @@ func (d *Deployment) URL() (string, error) {
 	}
 	return d.Output(schema.OutputURL)
 }
+
+// Environment looks up a function's variable among the outputs, as os.LookupEnv does in the function: tables, the failure bucket, the cursor secret.
+func (d *Deployment) Environment(name string) (string, bool) {
+	outputs := map[string]string{schema.EnvFailureBucket: schema.OutputFailureBucket, schema.EnvCursorSecret: schema.OutputCursorSecret}
+	for _, table := range d.Catalog.Tables() {
+		outputs[schema.TableEnv(table.Name)] = schema.TableOutput(table.Name)
+		for _, index := range table.StreamIndexes() {
+			outputs[schema.TableEnv(index.TableName())] = schema.TableOutput(index.TableName())
+		}
+	}
+	value, err := d.Output(outputs[name])
+	return value, err == nil
+}
