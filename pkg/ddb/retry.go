@@ -47,6 +47,9 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
+// Wait is the wait of [Retry] before attempt n+1, n from 1, for a loop of another shape. False: the context ends before, so waiting is in vain.
+func (p Policy) Wait(ctx context.Context, n int) bool { return p.withDefaults().wait(ctx, n) }
+
 // wait sleeps before attempt n+1, n from 1: anything from nothing to Base*2^(n-1), so that callers that failed together do not come back together
 // (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/). False: the context ends before, so waiting is in vain.
 func (p Policy) wait(ctx context.Context, n int) bool {
