@@ -25,7 +25,7 @@ func run() error {
 		return fmt.Errorf("pkg/catalog: %w", err)
 	}
 	defer jsii.Close()
-	app := stacks.NewApp()
+	app := stacks.NewApp("")
 	options, err := stacks.ReadOptions(stacks.Context(app), ".")
 	if err != nil {
 		return err

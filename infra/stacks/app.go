@@ -19,9 +19,15 @@ type Deployment struct {
 	Watch  *WatchStack
 }
 
-// NewApp makes the CDK application. Stack traces in metadata cost seconds and would differ between machines.
-func NewApp() awscdk.App {
+// NewApp makes the CDK application, which writes its templates to outdir; empty is where the CDK CLI wants them. Stack traces in metadata cost seconds and
+// would differ between machines.
+func NewApp(outdir string) awscdk.App {
+	var folder *string
+	if outdir != "" {
+		folder = jsii.String(outdir)
+	}
 	return awscdk.NewApp(&awscdk.AppProps{
+		Outdir:             folder,
 		AnalyticsReporting: jsii.Bool(false), StackTraces: jsii.Bool(false),
 		Context: &map[string]any{
 			// A table, bucket or secret that another stack names cannot be replaced or dropped by mistake: CloudFormation refuses. What may come and go says

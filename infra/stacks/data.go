@@ -199,7 +199,7 @@ func (d *DataStack) addCursorSecret() {
 	output(d.Stack, schema.OutputCursorSecret, d.CursorSecret.SecretArn())
 	exempt(d.CursorSecret, exemption{
 		rule: "AwsSolutions-SMG4",
-		reason: "Rotated by one command (heatsink rotate-cursor-key), never more often than a cursor lives: a schedule would cut readers off in the " +
+		reason: "Rotated by one command (heatsink cursor rotate), never more often than a cursor lives: a schedule would cut readers off in the " +
 			"middle of a walk for a secret that opens no data.",
 	})
 }

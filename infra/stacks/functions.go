@@ -18,7 +18,10 @@ const httpTimeout = 29
 // servedIndexes lists the indexes that function api answers for: those of the User table, as its main.go says. The event buffer's own are read by
 // function events alone.
 func servedIndexes(tables *schema.Catalog) []*schema.Index {
-	users, _ := tables.Table(catalog.UserTable)
+	users, known := tables.Table(catalog.UserTable)
+	if !known {
+		return nil
+	}
 	return users.Indexes
 }
 
@@ -47,11 +50,10 @@ func (a *APIStack) addAPI(b *builder, data *DataStack) *function {
 		Reserved:    200,
 		Environment: environment,
 	})
-	grant(
-		api,
-		allow([]string{"dynamodb:Query"}, resources...),
-		allow([]string{"secretsmanager:GetSecretValue"}, data.CursorSecret.SecretArn()),
-	)
+	if len(resources) > 0 {
+		grant(api, allow([]string{"dynamodb:Query"}, resources...))
+	}
+	grant(api, allow([]string{"secretsmanager:GetSecretValue"}, data.CursorSecret.SecretArn()))
 	return api
 }
 

@@ -32,10 +32,12 @@ func exempt(scope constructs.IConstruct, exemptions ...exemption) {
 }
 
 // checkWithNag has cdk-nag look at every resource of the app when it is synthesized: AWS's Solutions rules, then its serverless ones. An error stops
-// the deploy; the tests stop at warnings too.
+// the deploy; the tests stop at warnings too, and at an exemption that exempts nothing, which they see in the reports beside the templates.
 func checkWithNag(app awscdk.App) {
 	aspects := awscdk.Aspects_Of(app)
-	props := &cdknag.NagPackProps{Verbose: jsii.Bool(true), Reports: jsii.Bool(false)}
+	props := &cdknag.NagPackProps{
+		Verbose: jsii.Bool(true), Reports: jsii.Bool(true), ReportFormats: &[]cdknag.NagReportFormat{cdknag.NagReportFormat_JSON},
+	}
 	aspects.Add(cdknag.NewAwsSolutionsChecks(props), nil)
 	aspects.Add(cdknag.NewServerlessChecks(props), nil)
 }

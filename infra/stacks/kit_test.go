@@ -1,0 +1,360 @@
+package stacks_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/heatsink-dev/heatsink/infra/stacks"
+	"github.com/heatsink-dev/heatsink/pkg/catalog"
+	"github.com/heatsink-dev/heatsink/pkg/schema"
+)
+
+// Synthesis talks to a JavaScript process and takes seconds, so each variant is synthesized once, and one after the other.
+var (
+	synthesis sync.Mutex
+	scratch   string // removed when the tests end
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "heatsink-infra-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	scratch = folder
+	defer os.RemoveAll(folder)
+	defer jsii.Close()
+	return m.Run()
+}
+
+// everything is each function; core is what an application cannot do without.
+var (
+	everything = []string{"indexer", "api", "redrive", "nickname", "events", "ingest"}
+	core       = []string{"indexer", "api"}
+)
+
+// variant is an application that is synthesized on its first use and shared by all tests, which must not change it.
+type variant struct {
+	name      string
+	context   map[string]string
+	functions []string
+	tables    func() (*schema.Catalog, error) // the deployment's own if nil
+
+	once     sync.Once
+	assembly *assembly
+	err      error
+}
+
+var (
+	dev   = &variant{name: "dev", context: map[string]string{}, functions: everything}
+	prod  = &variant{name: "prod", context: map[string]string{"stage": "prod"}, functions: everything}
+	token = &variant{name: "token", functions: core, context: map[string]string{
+		"stage": "prod", "auth": "jwt", "jwtIssuer": "https://issuer.example/", "jwtAudience": "web, app",
+	}}
+	local = &variant{name: "local", functions: everything, context: map[string]string{
+		"local": "true", "auth": "none", "localEndpoint": "http://127.0.0.1:4566/",
+	}}
+	other = &variant{name: "other", functions: core, context: map[string]string{}, tables: otherCatalog}
+)
+
+var variants = []*variant{dev, prod, token, local, other}
+
+// assembly is what a synthesis wrote.
+type assembly struct {
+	folder    string
+	templates map[string]template // by stack
+}
+
+// template is one CloudFormation template as JSON, with references written out by [plain].
+type template map[string]any
+
+// get synthesizes once.
+func (v *variant) get(t testing.TB) *assembly {
+	t.Helper()
+	v.once.Do(func() { v.assembly, v.err = v.synthesize() })
+	if v.err != nil {
+		t.Fatalf("variant %s: %v", v.name, v.err)
+	}
+	return v.assembly
+}
+
+func (v *variant) synthesize() (*assembly, error) {
+	synthesis.Lock()
+	defer synthesis.Unlock()
+	root := filepath.Join(scratch, v.name)
+	architecture := "arm64"
+	if v.context["local"] == "true" {
+		architecture = "local"
+	}
+	for _, name := range v.functions {
+		if err := writeFunction(root, architecture, name); err != nil {
+			return nil, err
+		}
+	}
+	options, err := stacks.ReadOptions(v.context, root)
+	if err != nil {
+		return nil, err
+	}
+	load := v.tables
+	if load == nil {
+		load = catalog.Load
+	}
+	tables, err := load()
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(root, "cdk.out")
+	app := stacks.NewApp(folder)
+	stacks.New(app, tables, options)
+	app.Synth(nil)
+	return readAssembly(folder)
+}
+
+// writeFunction makes what ReadOptions looks for: a function's folder and its build.
+func writeFunction(root, architecture, name string) error {
+	for _, file := range []string{filepath.Join("functions", name, "main.go"), filepath.Join("dist", architecture, name, "bootstrap")} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(root, file), []byte(name), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readAssembly(folder string) (*assembly, error) {
+	a := &assembly{folder: folder, templates: map[string]template{}}
+	files, err := filepath.Glob(filepath.Join(folder, "*.template.json"))
+	if err != nil {
+		return nil, err
+	}
+	raw := map[string]map[string]any{}
+	for _, file := range files {
+		var parsed map[string]any
+		if err := readJSON(file, &parsed); err != nil {
+			return nil, err
+		}
+		raw[strings.TrimSuffix(filepath.Base(file), ".template.json")] = parsed
+	}
+	for stack, parsed := range raw {
+		a.templates[stack] = (&resolver{raw: raw, stack: stack}).plain(parsed).(map[string]any)
+	}
+	return a, nil
+}
+
+func readJSON(file string, into any) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// resolver writes CloudFormation's references out as text, also through an output of another stack, so that an expectation reads as what is meant:
+// ${UserTable.Arn}/index/managed.
+type resolver struct {
+	raw   map[string]map[string]any
+	stack string
+}
+
+func (r *resolver) plain(value any) any {
+	switch value := value.(type) {
+	case []any:
+		list := make([]any, len(value))
+		for n, element := range value {
+			list[n] = r.plain(element)
+		}
+		return list
+	case map[string]any:
+		if len(value) == 1 {
+			for function, argument := range value {
+				if text, ok := r.function(function, argument); ok {
+					return text
+				}
+			}
+		}
+		object := map[string]any{}
+		for name, member := range value {
+			object[name] = r.plain(member)
+		}
+		return object
+	default:
+		return value
+	}
+}
+
+func (r *resolver) function(name string, argument any) (string, bool) {
+	switch name {
+	case "Ref":
+		return "${" + argument.(string) + "}", true
+	case "Fn::GetAtt":
+		parts := argument.([]any)
+		return "${" + parts[0].(string) + "." + parts[1].(string) + "}", true
+	case "Fn::Sub":
+		text, plain := argument.(string)
+		return text, plain
+	case "Fn::Join":
+		parts := argument.([]any)
+		var texts []string
+		for _, part := range r.plain(parts[1]).([]any) {
+			texts = append(texts, fmt.Sprint(part))
+		}
+		return strings.Join(texts, parts[0].(string)), true
+	case "Fn::ImportValue":
+		for stack, parsed := range r.raw {
+			for _, output := range outputsOf(parsed) {
+				if export, ok := output["Export"].(map[string]any); ok && export["Name"] == argument {
+					return fmt.Sprint((&resolver{r.raw, stack}).plain(output["Value"])), true
+				}
+			}
+		}
+	case "Fn::GetStackOutput":
+		spec := argument.(map[string]any)
+		stack := spec["StackName"].(string)
+		if output, ok := outputsOf(r.raw[stack])[spec["OutputName"].(string)]; ok {
+			return fmt.Sprint((&resolver{r.raw, stack}).plain(output["Value"])), true
+		}
+	}
+	return "", false
+}
+
+func outputsOf(parsed map[string]any) map[string]map[string]any {
+	outputs := map[string]map[string]any{}
+	list, _ := parsed["Outputs"].(map[string]any)
+	for name, output := range list {
+		outputs[name] = output.(map[string]any)
+	}
+	return outputs
+}
+
+// stack is a copy of a stack's template, which the caller may change.
+func (a *assembly) stack(t testing.TB, name string) template {
+	t.Helper()
+	found, ok := a.templates[name]
+	if !ok {
+		t.Fatalf("no stack %s among %v", name, slices.Sorted(maps.Keys(a.templates)))
+	}
+	return clone(map[string]any(found)).(map[string]any)
+}
+
+func clone(value any) any {
+	switch value := value.(type) {
+	case []any:
+		list := make([]any, len(value))
+		for n, element := range value {
+			list[n] = clone(element)
+		}
+		return list
+	case map[string]any:
+		object := map[string]any{}
+		for name, member := range value {
+			object[name] = clone(member)
+		}
+		return object
+	default:
+		return value
+	}
+}
+
+// resources of a type, by logical id. The empty type is every resource.
+func (t template) resources(kind string) map[string]map[string]any {
+	found := map[string]map[string]any{}
+	all, _ := t["Resources"].(map[string]any)
+	for id, resource := range all {
+		if r := resource.(map[string]any); kind == "" || r["Type"] == kind {
+			found[id] = r
+		}
+	}
+	return found
+}
+
+// at follows a path of names and list positions such as Properties.Tags.0; ok is false where it ends early.
+func at(value any, path string) (found any, ok bool) {
+	for step := range strings.SplitSeq(path, ".") {
+		switch container := value.(type) {
+		case map[string]any:
+			if value, ok = container[step]; !ok {
+				return nil, false
+			}
+		case []any:
+			var n int
+			if _, err := fmt.Sscan(step, &n); err != nil || n >= len(container) {
+				return nil, false
+			}
+			value = container[n]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// remove takes away what stands at the path.
+func remove(root map[string]any, path string) {
+	parent, last := any(root), path
+	if cut := strings.LastIndex(path, "."); cut >= 0 {
+		parent, _ = at(root, path[:cut])
+		last = path[cut+1:]
+	}
+	switch container := parent.(type) {
+	case map[string]any:
+		delete(container, last)
+	case []any:
+		var n int
+		if _, err := fmt.Sscan(last, &n); err == nil && n < len(container) {
+			container[n] = nil
+		}
+	}
+}
+
+func text(value any) string {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(encoded)
+}
+
+// otherCatalog is a catalog unlike the deployment's own: a GSI whose sort key has two parts, a GSI with none, a second table with a stream, a table with
+// a sort key and a TTL.
+func otherCatalog() (*schema.Catalog, error) {
+	return schema.Compile(
+		schema.TableDefinition{
+			Name: "User",
+			Attributes: []schema.Attribute{
+				{Name: "id", Type: schema.String}, {Name: "team", Type: schema.String}, {Name: "state", Type: schema.String},
+				{Name: "since", Type: schema.Number}, {Name: "photo", Type: schema.Binary},
+			},
+			PartitionKey: "id",
+			Indexes: []schema.IndexDefinition{
+				{
+					Name: "by-team", PartitionKey: "team", SortKey: []schema.Part{{Name: "state"}, {Name: "since"}},
+					Projection: schema.Projection{Kind: schema.Include, Attributes: []string{"name"}}, TombstoneRetention: 48 * 60 * 60 * 1e9,
+					Build: schema.GSI | schema.Table, Type: schema.GSI,
+				},
+				{Name: "by-photo", PartitionKey: "photo", Projection: schema.Projection{Kind: schema.KeysOnly}, Build: schema.GSI},
+			},
+		},
+		schema.TableDefinition{
+			Name:         "Order",
+			Attributes:   []schema.Attribute{{Name: "customer", Type: schema.String}, {Name: "at", Type: schema.Number}, {Name: "state", Type: schema.String}},
+			PartitionKey: "customer", SortKey: "at", TTL: "until",
+			Indexes: []schema.IndexDefinition{{
+				Name: "orders", PartitionKey: "state", SortKey: []schema.Part{{Name: "at"}}, Projection: schema.Projection{Kind: schema.All},
+				TombstoneRetention: 48 * 60 * 60 * 1e9, Build: schema.Table,
+			}},
+		},
+	)
+}
