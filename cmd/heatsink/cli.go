@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -114,7 +115,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer, lookup func(
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		_, _ = fmt.Fprintf(errOut, "heatsink: %s; try: heatsink %s\n", oneLine(err), helpFor(args))
+		_, _ = fmt.Fprintf(errOut, "heatsink: %s; try: heatsink %s\n", oneLine(err), helpFor(parser, args[0]))
 		return exitUsage
 	}
 	err = parsed.Run(&console{ctx: ctx, out: out, err: errOut, lookup: lookup})
@@ -129,12 +130,12 @@ func run(ctx context.Context, args []string, out, errOut io.Writer, lookup func(
 	return exitFailed
 }
 
-// helpFor is the help that fits what was typed.
-func helpFor(args []string) string {
-	if strings.HasPrefix(args[0], "-") {
-		return "--help"
+// helpFor is the help that fits the first word that was typed.
+func helpFor(parser *kong.Kong, word string) string {
+	if slices.ContainsFunc(parser.Model.Children, func(command *kong.Node) bool { return command.Name == word }) {
+		return word + " --help"
 	}
-	return args[0] + " --help"
+	return "--help"
 }
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -46,9 +46,7 @@ func (c *cursorRotateCommand) Run(console *console) error {
 		if err != nil {
 			return err
 		}
-		if secret, err = deployed.Output(schema.OutputCursorSecret); err != nil {
-			return err
-		}
+		secret, _ = deployed.Environment(schema.EnvCursorSecret)
 	}
 	if secret == "" {
 		return usage("which secret? Give --secret, or --outputs with a CDK outputs file, or set %s", schema.EnvCursorSecret)
