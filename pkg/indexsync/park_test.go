@@ -2,6 +2,7 @@ package indexsync_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -25,9 +26,7 @@ func errorsOf(errs ...error) error { return errors.Join(errs...) }
 func bucket(t testing.TB) (*s3.Client, string) {
 	t.Helper()
 	client := s3.NewFromConfig(ddbtest.Config(t), func(o *s3.Options) { o.UsePathStyle = true })
-	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "#", "-").Replace(t.Name()))
-	name = name[:min(len(name), 40)] + "-" + time.Now().UTC().Format("150405.000000000")
-	name = strings.ReplaceAll(name, ".", "-")
+	name := "indexsync-" + strings.ToLower(rand.Text())
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String(name)}); err != nil {
 		t.Fatal(err)
 	}
