@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"strconv"
@@ -71,7 +72,7 @@ func onStage(t *testing.T) *stage {
 	own := fmt.Sprintf("%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), time.Now().UnixNano())
 	return &stage{
 		T: t, deployed: deployed, config: config, http: &deployment.Client{Base: base, Config: config}, dynamo: dynamodb.NewFromConfig(config),
-		lambda: lambda.NewFromConfig(config), s3: s3.NewFromConfig(config, edge.LocalPaths),
+		lambda: lambda.NewFromConfig(config), s3: s3.NewFromConfig(config, edge.S3Options),
 		partition: own, prefix: own,
 	}
 }
@@ -122,9 +123,7 @@ func (s *stage) put(item ddb.Item) {
 func (s *stage) user(n int, at int64, more ddb.Item) {
 	s.Helper()
 	item := ddb.Item{"userId": text(s.id(n)), "ID": text(s.partition), "managedKey": number(firstTime + at)}
-	for name, value := range more {
-		item[name] = value
-	}
+	maps.Copy(item, more)
 	s.put(item)
 }
 

@@ -54,18 +54,26 @@ func (c *redriveCommand) Run(console *console) error {
 	if err != nil {
 		return err
 	}
+	env := edge.NewEnvironment(deployed)
+	for _, table := range tables.Tables() {
+		for n, index := range table.StreamIndexes() {
+			if n == 0 {
+				env.Table(table.Name)
+			}
+			env.Table(index.TableName())
+		}
+	}
+	if missing := env.Err(); missing != nil {
+		return usage("%s; or give --outputs", missing)
+	}
 	aws, err := console.aws()
 	if err != nil {
 		return err
 	}
-	client, objects := dynamodb.NewFromConfig(aws, ddb.Metered), s3.NewFromConfig(aws, edge.LocalPaths)
-	env := edge.NewEnvironment(deployed)
+	client, objects := dynamodb.NewFromConfig(aws, ddb.Metered), s3.NewFromConfig(aws, edge.S3Options)
 	sources, err := indexjobs.NewSources(indexjobs.SourceConfig{
 		Catalog: tables, Deployed: env.Table, Client: client, Park: &indexsync.BucketParker{Bucket: bucket, Client: objects}, PartialBatch: true,
 	})
-	if missing := env.Err(); missing != nil {
-		return usage("%s; or give --outputs", missing)
-	}
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func start(ctx context.Context, logger *slog.Logger) (*indexjobs.Indexer, error)
 	client := dynamodb.NewFromConfig(aws, ddb.Metered)
 	sources, err := indexjobs.NewSources(indexjobs.SourceConfig{
 		Catalog: tables, Deployed: env.Table, Client: client, PartialBatch: partial,
-		Park: &indexsync.BucketParker{Bucket: bucket, Client: s3.NewFromConfig(aws, edge.LocalPaths)},
+		Park: &indexsync.BucketParker{Bucket: bucket, Client: s3.NewFromConfig(aws, edge.S3Options)},
 	})
 	if err := errors.Join(env.Err(), err); err != nil {
 		return nil, err

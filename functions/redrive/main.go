@@ -41,7 +41,7 @@ func start(ctx context.Context, logger *slog.Logger) (*indexjobs.Redrive, error)
 	if err := errors.Join(wrong, failed); err != nil {
 		return nil, err
 	}
-	client, objects := dynamodb.NewFromConfig(aws, ddb.Metered), s3.NewFromConfig(aws, edge.LocalPaths)
+	client, objects := dynamodb.NewFromConfig(aws, ddb.Metered), s3.NewFromConfig(aws, edge.S3Options)
 	sources, err := indexjobs.NewSources(indexjobs.SourceConfig{
 		Catalog: tables, Deployed: env.Table, Client: client, Park: &indexsync.BucketParker{Bucket: bucket, Client: objects}, PartialBatch: true,
 	})

@@ -45,7 +45,7 @@ func Adapt(handler http.Handler, options AdapterOptions) GatewayHandler {
 			WriteProblem(ctx, answer, Invalid("body", "is not valid base64"))
 			return answer.response(), nil
 		}
-		answer = serve(handler, request, options.Logger)
+		answer = serve(ctx, handler, request, options.Logger)
 		if len(answer.body) > MaxAnswerBytes {
 			options.Logger.ErrorContext(ctx, "answer is too large", slog.Int("bytes", len(answer.body)), slog.Int("limit", MaxAnswerBytes))
 			answer = &recorder{}
@@ -83,13 +83,13 @@ func newRequest(ctx context.Context, event events.APIGatewayV2HTTPRequest) (*htt
 }
 
 // serve runs the handler. After a panic nothing of what it wrote goes out. The log gets the stack and the panic's type, never its text, which may quote an item.
-func serve(handler http.Handler, request *http.Request, logger *slog.Logger) (answer *recorder) {
+func serve(ctx context.Context, handler http.Handler, request *http.Request, logger *slog.Logger) (answer *recorder) {
 	answer = &recorder{}
 	defer func() {
 		if reason := recover(); reason != nil {
-			logger.ErrorContext(request.Context(), "handler panicked", slog.String("panic", fmt.Sprintf("%T", reason)), slog.String("stack", string(debug.Stack())))
+			logger.ErrorContext(ctx, "handler panicked", slog.String("panic", fmt.Sprintf("%T", reason)), slog.String("stack", string(debug.Stack())))
 			answer = &recorder{}
-			WriteProblem(request.Context(), answer, &Problem{Code: Internal, Detail: "something went wrong on our side"})
+			WriteProblem(ctx, answer, &Problem{Code: Internal, Detail: "something went wrong on our side"})
 		}
 	}()
 	handler.ServeHTTP(answer, request)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -34,9 +35,7 @@ func WriteBody(w http.ResponseWriter, status int, body []byte) {
 func WriteProblem(ctx context.Context, w http.ResponseWriter, problem *Problem) {
 	status := problem.Code.Status()
 	members := make(map[string]any, len(problem.Members)+6)
-	for name, value := range problem.Members {
-		members[name] = value
-	}
+	maps.Copy(members, problem.Members)
 	members["type"] = "about:blank"
 	members["title"] = http.StatusText(status)
 	members["status"] = status

@@ -16,6 +16,9 @@ func HTTPClient(concurrency int) aws.HTTPClient {
 	})
 }
 
-// LocalPaths makes an S3 client name the bucket in the path where it talks to another endpoint than AWS's: on the local cloud no DNS knows a
-// bucket's own host.
-func LocalPaths(options *s3.Options) { options.UsePathStyle = options.BaseEndpoint != nil }
+// S3Options of every S3 client. The bucket stands in the path where the client talks to another endpoint than AWS's: on the local cloud no DNS knows a bucket's own
+// host. And an object without a checksum, as Lambda writes its failure objects, is no reason for a line in the log.
+func S3Options(options *s3.Options) {
+	options.UsePathStyle = options.BaseEndpoint != nil
+	options.DisableLogOutputChecksumValidationSkipped = true
+}

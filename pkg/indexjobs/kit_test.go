@@ -47,7 +47,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	f := &fixture{
 		T: t, catalog: tables, names: map[string]string{}, faults: ddbtest.NewFaults(t, 0), client: ddbtest.Client(t),
-		objects: s3.NewFromConfig(ddbtest.Config(t), edge.LocalPaths), bucket: fmt.Sprintf("failures-%d", time.Now().UnixNano()),
+		objects: s3.NewFromConfig(ddbtest.Config(t), edge.S3Options), bucket: fmt.Sprintf("failures-%d", time.Now().UnixNano()),
 	}
 	users, _ := tables.Table(catalog.UserTable)
 	f.names[users.Name] = ddbtest.Table(t, users)
