@@ -135,10 +135,15 @@ func TestATransactionPositionByPosition(t *testing.T) {
 	}})
 	failure := ddb.Classify(err)
 	want := []ddb.Position{
-		{Code: "None"}, {Class: ddb.ConditionFailed, Code: "ConditionalCheckFailed", Item: ddb.Item{"a": text("b")}},
-		{Class: ddb.Conflict, Code: "TransactionConflict"}, {Class: ddb.Throttled, Code: "ThrottlingError"},
-		{Class: ddb.Throttled, Code: "ProvisionedThroughputExceeded"}, {Class: ddb.Invalid, Code: "ValidationError"},
-		{Class: ddb.Invalid, Code: "ItemCollectionSizeLimitExceeded"}, {Class: ddb.Other, Code: "AccessDenied"}, {},
+		{Code: "None"},
+		{Class: ddb.ConditionFailed, Code: "ConditionalCheckFailed", Item: ddb.Item{"a": text("b")}},
+		{Class: ddb.Conflict, Code: "TransactionConflict"},
+		{Class: ddb.Throttled, Code: "ThrottlingError"},
+		{Class: ddb.Throttled, Code: "ProvisionedThroughputExceeded"},
+		{Class: ddb.Invalid, Code: "ValidationError"},
+		{Class: ddb.Invalid, Code: "ItemCollectionSizeLimitExceeded"},
+		{Class: ddb.Other, Code: "AccessDenied"},
+		{},
 	}
 	if d := diff(want, failure.Positions); d != "" {
 		t.Error(d)

@@ -54,6 +54,9 @@ func (s *scanner) item(depth int) (Item, *ValueError) {
 
 // tagged reads {"S":"x"}: exactly one tag.
 func (s *scanner) tagged(depth int) (types.AttributeValue, *ValueError) {
+	if depth >= MaxDepth {
+		return nil, s.fail(tooDeep)
+	}
 	var value types.AttributeValue
 	err := s.object(func(tag string) (err *ValueError) {
 		if value != nil {
@@ -101,15 +104,9 @@ func (s *scanner) member(tag string, depth int) (types.AttributeValue, *ValueErr
 		set, err := elements(s, s.binary)
 		return checked(&types.AttributeValueMemberBS{Value: set}, err)
 	case "L":
-		if depth == MaxDepth {
-			return nil, s.fail(tooDeep)
-		}
 		list, err := elements(s, func() (types.AttributeValue, *ValueError) { return s.tagged(depth + 1) })
 		return &types.AttributeValueMemberL{Value: list}, err
 	case "M":
-		if depth == MaxDepth {
-			return nil, s.fail(tooDeep)
-		}
 		item, err := s.item(depth + 1)
 		return &types.AttributeValueMemberM{Value: item}, err
 	default:

@@ -4,19 +4,26 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
+	"github.com/heatsink-dev/heatsink/pkg/ddbtest"
 	"github.com/heatsink-dev/heatsink/pkg/sortkey"
 )
 
-// diff compares SDK values by what they hold: each of their structs has an unexported marker.
+// diff compares SDK values by what they hold: each of their structs has an unexported marker. Where they are equal it must not ask cmp, whose time doubles
+// with each level of lists.
 func diff(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
 	return cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool {
 		field, ok := p.Last().(cmp.StructField)
 		return ok && field.Name() == "noSmithyDocumentSerde"
@@ -156,29 +163,57 @@ func nested(n int) string {
 
 func TestNestingEndsAtDynamoDBsLimit(t *testing.T) {
 	t.Parallel()
-	item, err := ddb.DecodeItem([]byte(nested(ddb.MaxDepth)))
+	const most = ddb.MaxDepth - 1 // lists around a text, which is at level 32
+	item, err := ddb.DecodeItem([]byte(nested(most)))
 	if err != nil {
-		t.Fatalf("%d levels: %v", ddb.MaxDepth, err)
+		t.Fatalf("%d lists: %v", most, err)
 	}
-	if raw, err := ddb.EncodeItem(item); err != nil || string(raw) != nested(ddb.MaxDepth) {
+	if raw, err := ddb.EncodeItem(item); err != nil || string(raw) != nested(most) {
 		t.Errorf("%s, %v", raw, err)
 	}
-	for _, n := range []int{ddb.MaxDepth + 1, 1_000_000} { // a million levels must not take a stack or the time of a million
+	for _, n := range []int{most + 1, 1_000_000} { // a million levels must not take a stack or the time of a million
 		_, err := ddb.DecodeItem([]byte(nested(n)))
 		if fault, ok := errors.AsType[*ddb.ValueError](err); !ok || !strings.Contains(fault.Reason, "deeper than 32 levels") {
-			t.Errorf("%d levels: %v", n, err)
+			t.Errorf("%d lists: %v", n, err)
 		}
 	}
-	maps := `{"a":` + strings.Repeat(`{"M":{"b":`, 33) + `{"S":""}` + strings.Repeat(`}}`, 33) + `}`
+	maps := `{"a":` + strings.Repeat(`{"M":{"b":`, 32) + `{"S":""}` + strings.Repeat(`}}`, 32) + `}`
 	if _, err := ddb.DecodeItem([]byte(maps)); err == nil {
-		t.Error("33 maps were taken")
+		t.Error("32 maps were taken")
 	}
-	too := list(text(""))
-	for range ddb.MaxDepth {
-		too = list(too)
+	if _, err := ddb.EncodeItem(ddb.Item{"a": lists(most + 1)}); err == nil {
+		t.Error("32 lists were written")
 	}
-	if _, err := ddb.EncodeItem(ddb.Item{"a": too}); err == nil {
-		t.Error("33 lists were written")
+}
+
+// lists stands n lists in each other around an empty text.
+func lists(n int) types.AttributeValue {
+	value := text("")
+	for range n {
+		value = list(value)
+	}
+	return value
+}
+
+// TestTheEngineEndsWhereWeDo at every border of a value: what Check takes can be stored, and what it refuses cannot.
+func TestTheEngineEndsWhereWeDo(t *testing.T) {
+	t.Parallel()
+	client := ddbtest.Client(t)
+	table := userTable(t)
+	for name, value := range map[string]types.AttributeValue{
+		"31 lists": lists(31), "32 lists": lists(32), "38 digits": number("12345678901234567890123456789012345678"),
+		"39 digits": number("123456789012345678901234567890123456789"), "1E125": number("1E125"), "1E126": number("1E126"),
+		"1E-130": number("1E-130"), "1E-131": number("1E-131"), "no number": number("x"), "an empty set": &types.AttributeValueMemberSS{Value: []string{}},
+		"a set with a repeat": &types.AttributeValueMemberNS{Value: []string{"1", "1.0"}}, "an empty text": text(""), "an empty binary": binary(""),
+		"NULL false": &types.AttributeValueMemberNULL{}, "an empty list": list([]types.AttributeValue{}...), "an empty name far down": object(ddb.Item{"": text("")}),
+	} {
+		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: ddb.Item{"userId": text(name), "a": value}})
+		if class := ddb.Classify(err).Class; class != ddb.None && class != ddb.Invalid {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if ours := ddb.Check(value); (ours == nil) != (err == nil) {
+			t.Errorf("%s: we say %v, the engine says %v", name, ours, err)
+		}
 	}
 }
 

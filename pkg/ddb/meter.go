@@ -119,6 +119,7 @@ func (meterAttempts) HandleDeserialize(
 				usage.Throttles = 1
 			case UnknownOutcome:
 				usage.Unknown = 1
+			default: // a definite answer
 			}
 		}
 		meter.add(usage)

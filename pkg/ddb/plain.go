@@ -46,6 +46,9 @@ func appendPlainMap(dst []byte, item Item, names []string, depth int) ([]byte, *
 }
 
 func appendPlain(dst []byte, value types.AttributeValue, depth int) ([]byte, *ValueError) {
+	if depth >= MaxDepth {
+		return nil, invalid(tooDeep)
+	}
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
 		return appendPlainText(dst, v.Value)
@@ -64,16 +67,10 @@ func appendPlain(dst []byte, value types.AttributeValue, depth int) ([]byte, *Va
 	case *types.AttributeValueMemberBS:
 		return appendArray(dst, v.Value, appendBinary), nil
 	case *types.AttributeValueMemberL:
-		if depth == MaxDepth {
-			return nil, invalid(tooDeep)
-		}
 		return appendPlainArray(dst, v.Value, func(dst []byte, element types.AttributeValue) ([]byte, *ValueError) {
 			return appendPlain(dst, element, depth+1)
 		})
 	case *types.AttributeValueMemberM:
-		if depth == MaxDepth {
-			return nil, invalid(tooDeep)
-		}
 		return appendPlainMap(dst, v.Value, slices.Sorted(maps.Keys(v.Value)), depth+1)
 	case nil:
 		return nil, invalid("is nil")
@@ -133,7 +130,7 @@ func appendPlainNumber(dst []byte, text string) ([]byte, *ValueError) {
 
 // FromPlain reads plain JSON into a value: an object is a map, an array a list, and a number keeps its digits. JSON is taken strictly: a name
 // twice in an object, invalid UTF-8, half a surrogate pair or anything after the end is refused. So is a number that DynamoDB cannot hold (38 digits,
-// 1E-130 to 9.99E+125) and a nesting past [MaxDepth], each by a [*ValueError] that names the path.
+// 1E-130 to 9.99E+125) and a nesting past [MaxDepth] (the value itself is at level 1), each by a [*ValueError] that names the path.
 func FromPlain(raw []byte) (types.AttributeValue, error) {
 	s := &scanner{raw: raw}
 	value, err := s.plain(0)
@@ -146,7 +143,27 @@ func FromPlain(raw []byte) (types.AttributeValue, error) {
 	return value, nil
 }
 
+// PlainItem reads a plain JSON object into an item, as [FromPlain] reads a value: the object's members are the attributes.
+func PlainItem(raw []byte) (Item, error) {
+	s := &scanner{raw: raw}
+	item, err := s.plainMap(0)
+	if err == nil {
+		err = s.end()
+	}
+	if _, has := item[""]; has && err == nil {
+		err = invalid("an attribute name is empty").underName("")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return item, nil
+}
+
+// plain takes the number of arrays and objects around the value.
 func (s *scanner) plain(depth int) (types.AttributeValue, *ValueError) {
+	if depth >= MaxDepth {
+		return nil, s.fail(tooDeep)
+	}
 	switch s.peek() {
 	case '"':
 		text, err := s.text()
@@ -157,27 +174,10 @@ func (s *scanner) plain(depth int) (types.AttributeValue, *ValueError) {
 	case 'n':
 		return &types.AttributeValueMemberNULL{Value: true}, s.literal("null")
 	case '[':
-		if depth == MaxDepth {
-			return nil, s.fail(tooDeep)
-		}
 		list, err := elements(s, func() (types.AttributeValue, *ValueError) { return s.plain(depth + 1) })
 		return &types.AttributeValueMemberL{Value: list}, err
 	case '{':
-		if depth == MaxDepth {
-			return nil, s.fail(tooDeep)
-		}
-		item := Item{}
-		err := s.object(func(name string) *ValueError {
-			if err := checkName(name); err != nil {
-				return err.underName(name)
-			}
-			value, err := s.plain(depth + 1)
-			if err != nil {
-				return err.underName(name)
-			}
-			item[name] = value
-			return nil
-		})
+		item, err := s.plainMap(depth + 1)
 		return &types.AttributeValueMemberM{Value: item}, err
 	default:
 		text, err := s.number()
@@ -189,4 +189,20 @@ func (s *scanner) plain(depth int) (types.AttributeValue, *ValueError) {
 		}
 		return &types.AttributeValueMemberN{Value: text}, nil
 	}
+}
+
+func (s *scanner) plainMap(depth int) (Item, *ValueError) {
+	item := Item{}
+	err := s.object(func(name string) *ValueError {
+		if err := checkName(name); err != nil {
+			return err.underName(name)
+		}
+		value, err := s.plain(depth)
+		if err != nil {
+			return err.underName(name)
+		}
+		item[name] = value
+		return nil
+	})
+	return item, err
 }

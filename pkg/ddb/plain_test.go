@@ -54,14 +54,10 @@ func TestNumbersThatJSONSpellsOtherwise(t *testing.T) {
 
 func TestWhatPlainJSONCannotShow(t *testing.T) {
 	t.Parallel()
-	deep := list(text(""))
-	for range ddb.MaxDepth {
-		deep = list(deep)
-	}
 	for name, value := range map[string]types.AttributeValue{
 		"nil": nil, "an unknown type": &types.UnknownUnionMember{}, "NaN": number("NaN"), "Infinity": number("-Infinity"), "no number": number(""),
 		"an injection": number(`1,"b":2`), "invalid UTF-8": text("\xff"), "a broken set": &types.AttributeValueMemberNS{Value: []string{"x"}},
-		"a nil in a list": list(nil), "a broken name": object(ddb.Item{"\xff": text("")}), "33 levels": deep,
+		"a nil in a list": list(nil), "a broken name": object(ddb.Item{"\xff": text("")}), "33 levels": lists(32),
 	} {
 		got, err := ddb.AppendPlain([]byte("before"), ddb.Item{"a": value}, nil)
 		if fault, ok := errors.AsType[*ddb.ValueError](err); !ok || !strings.HasPrefix(fault.Path, "a") || string(got) != "before" {
@@ -126,6 +122,21 @@ func TestWhatFromPlainRefuses(t *testing.T) {
 				t.Errorf("got %q at %q, want %q at %q", fault.Reason, fault.Path, test.reason, test.path)
 			}
 		})
+	}
+}
+
+func TestAnItemOfPlainJSON(t *testing.T) {
+	t.Parallel()
+	deepest := strings.Repeat("[", 31) + `""` + strings.Repeat("]", 31) // one level less than FromPlain: the object is not a value
+	item, err := ddb.PlainItem([]byte(` {"a":1.0,"b":` + deepest + `} `))
+	if err != nil || diff(ddb.Item{"a": number("1.0"), "b": lists(31)}, item) != "" {
+		t.Errorf("%v, %v", item, err)
+	}
+	for _, raw := range []string{``, `null`, `[]`, `{"":1}`, `{"a":1}x`, `{"a":[` + deepest + `]}`, `{"a":1,"a":2}`, `{"a":1E126}`} {
+		item, err := ddb.PlainItem([]byte(raw))
+		if _, ok := errors.AsType[*ddb.ValueError](err); !ok || item != nil {
+			t.Errorf("%s: %v, %v", raw, item, err)
+		}
 	}
 }
 

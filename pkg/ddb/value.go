@@ -17,7 +17,8 @@ type Item = map[string]types.AttributeValue
 // DynamoDB's limits of a value
 // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html).
 const (
-	// MaxDepth is how many lists and maps may stand in each other.
+	// MaxDepth is the deepest level of a value: an attribute of the item is at level 1, what stands in it at level 2. So 31 lists around a text are the
+	// most (as measured on DynamoDB; its documentation does not say where it begins to count).
 	MaxDepth = 32
 	// MaxNameBytes is the length of the longest attribute name, in bytes of UTF-8.
 	MaxNameBytes = 65535
@@ -124,7 +125,7 @@ func checkSet[E any](set []E, compare func(a, b E) int) *ValueError {
 	return nil
 }
 
-// Check says whether DynamoDB could hold the value, apart from its size: no nil, no unknown union member, valid UTF-8, numbers within
+// Check says whether DynamoDB could hold the value as an attribute, apart from its size: no nil, no unknown union member, valid UTF-8, numbers within
 // limits, sets filled and without repeats, at most [MaxDepth] levels. The error is a [*ValueError].
 func Check(value types.AttributeValue) error {
 	if err := check(value, 0); err != nil {
@@ -133,7 +134,11 @@ func Check(value types.AttributeValue) error {
 	return nil
 }
 
+// check takes the number of lists and maps around the value.
 func check(value types.AttributeValue, depth int) *ValueError {
+	if depth >= MaxDepth {
+		return invalid(tooDeep)
+	}
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
 		return checkText(v.Value)
@@ -163,9 +168,6 @@ func check(value types.AttributeValue, depth int) *ValueError {
 	case *types.AttributeValueMemberBS:
 		return checkSet(v.Value, bytes.Compare)
 	case *types.AttributeValueMemberL:
-		if depth == MaxDepth {
-			return invalid(tooDeep)
-		}
 		for n, element := range v.Value {
 			if err := check(element, depth+1); err != nil {
 				return err.underIndex(n)
@@ -173,9 +175,6 @@ func check(value types.AttributeValue, depth int) *ValueError {
 		}
 		return nil
 	case *types.AttributeValueMemberM:
-		if depth == MaxDepth {
-			return invalid(tooDeep)
-		}
 		return checkMap(v.Value, depth+1)
 	case nil:
 		return invalid("is nil")

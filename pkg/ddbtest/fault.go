@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -194,9 +195,7 @@ func refusal(name string, status int, code, message string, fields map[string]an
 // respond makes an error answer as DynamoDB writes it.
 func respond(status int, code, message string, fields map[string]any) *smithyhttp.Response {
 	body := map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message}
-	for name, value := range fields {
-		body[name] = value
-	}
+	maps.Copy(body, fields)
 	raw, err := json.Marshal(body)
 	if err != nil {
 		raw = []byte(`{}`) // only names and texts go in

@@ -69,7 +69,7 @@ func (r *rig) read(t *testing.T, payload []byte) string {
 // send puts one record for each letter into the shard.
 func (r *rig) send(t *testing.T, stream *ddbtest.Stream, shard, names string) {
 	t.Helper()
-	for _, name := range strings.Split(names, "") {
+	for name := range strings.SplitSeq(names, "") {
 		record, ok := stream.Change(nil, ddb.Item{"userId": text(name)})
 		if !ok {
 			t.Fatal("no record")
