@@ -10,13 +10,15 @@ import (
 	"github.com/heatsink-dev/heatsink/pkg/unique"
 )
 
-// Attributes of a user that this package owns, all of type S.
+// Attributes of a user that this package owns and everybody sees, all of type S.
 const (
 	UserIDAttribute   = "userId"
 	NicknameAttribute = "nickname" // the user's own spelling
 	EmailAttribute    = "email"    // as ParseEmail gives it
+)
 
-	// Private ones: the catalog must list them so.
+// Private attributes of a user, all of type S: the catalog must list them so.
+const (
 	IncarnationAttribute = "_incarnation"  // random, one for each sign-up
 	NicknameKeyAttribute = "_nickname_key" // the mapped form that is claimed
 	EmailKeyAttribute    = "_email_key"    // the address that is claimed

@@ -3,6 +3,7 @@ package unique
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 )
@@ -32,15 +33,7 @@ func (e *ConditionError) Error() string { return "the condition of " + e.Label +
 
 // Failed reports whether the condition of a label did not hold.
 func (e *ConditionError) Failed(label string) bool {
-	if e.Label == label {
-		return true
-	}
-	for _, other := range e.Others {
-		if other == label {
-			return true
-		}
-	}
-	return false
+	return e.Label == label || slices.Contains(e.Others, label)
 }
 
 // InvalidError says that DynamoDB refuses an operation as it stands, such as an item that grows past 400 KB. Nothing was written.

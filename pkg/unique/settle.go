@@ -12,9 +12,9 @@ import (
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 )
 
-// tokenMismatch is DynamoDB's code for a known token with other contents. An engine that compares the texts of requests gives it for our own earlier try as
+// parameterMismatch is DynamoDB's code for a known token with other contents. An engine that compares the texts of requests gives it for our own earlier try as
 // well, since the SDK writes maps in random order (https://github.com/aws/aws-sdk-go-v2/issues/1900).
-const tokenMismatch = "IdempotentParameterMismatchException"
+const parameterMismatch = "IdempotentParameterMismatchException"
 
 // definite ends on what will not change by trying again.
 func (s *sending) definite(ctx context.Context, failure ddb.Failure, err error) error {
@@ -22,7 +22,7 @@ func (s *sending) definite(ctx context.Context, failure ddb.Failure, err error) 
 		// This try is refused, but it says nothing about the ones before.
 		return s.settle(ctx, err)
 	}
-	if failure.Code == tokenMismatch {
+	if failure.Code == parameterMismatch {
 		if landed, _ := s.landed(ctx); landed {
 			s.outcome.Settled = true
 			return nil
