@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"go.uber.org/goleak"
 
 	"github.com/heatsink-dev/heatsink/pkg/catalog"
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
@@ -15,10 +14,6 @@ import (
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 	"github.com/heatsink-dev/heatsink/pkg/unique"
 )
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
-}
 
 // kit is a writer over a claim table of its own, with faults below the SDK.
 type kit struct {
