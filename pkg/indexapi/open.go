@@ -1,6 +1,7 @@
 package indexapi
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/heatsink-dev/heatsink/pkg/cursor"
@@ -13,9 +14,10 @@ import (
 // answerItems for one that does not.
 const pageBytes = 3_000_000
 
-// Open makes a reader for each index of a table. deployed gives the deployed name of a table by its name in the catalog.
+// Open makes a reader for each index of a table. deployed gives the deployed name of a table by its name in the catalog. The error joins the faults of all indexes.
 func Open(table *schema.BaseTable, deployed func(logical string) string, client ddb.Querier, cursors *cursor.Sealer) ([]Served, error) {
 	var served []Served
+	var faults []error
 	for _, index := range table.Indexes {
 		config := query.Config{Client: client, Cursors: cursors, Budget: query.Budget{Bytes: pageBytes}}
 		if index.Build.Has(schema.GSI) {
@@ -26,9 +28,10 @@ func Open(table *schema.BaseTable, deployed func(logical string) string, client 
 		}
 		reader, err := query.New(index, config)
 		if err != nil {
-			return nil, fmt.Errorf("open index %s: %w", index.Name, err)
+			faults = append(faults, fmt.Errorf("open index %s: %w", index.Name, err))
+			continue
 		}
 		served = append(served, Served{Index: index, Reader: reader})
 	}
-	return served, nil
+	return served, errors.Join(faults...)
 }
