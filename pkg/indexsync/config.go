@@ -16,7 +16,8 @@ import (
 const (
 	DefaultConcurrency = 32
 	DefaultMargin      = 2 * time.Second
-	DefaultCallTimeout = 5 * time.Second
+	// DefaultCallTimeout is above the 7 s that the SDK's own retries of a throttled write can wait (up to 1, 2 and 4 s), so that a throttle is still seen as one.
+	DefaultCallTimeout = 10 * time.Second
 )
 
 // Target is one index table that a [Syncer] keeps.

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
+	"github.com/heatsink-dev/heatsink/pkg/schema"
 )
 
 // choose draws a number below n; rapid and a seeded generator both do.
@@ -151,10 +152,7 @@ func (h *history) fold(index string) map[[2]string]ddb.Item {
 func (h *history) check(t testing.TB, b *bench) error {
 	for _, index := range b.source.Indexes {
 		want, seen := h.fold(index.Name), 0
-		for _, row := range b.engine.rows(t, b.tables[index.Name]) {
-			if !h.mine(row) {
-				continue
-			}
+		for _, row := range h.rows(t, b, index) {
 			if _, dead := row["_deleted"]; dead {
 				if row["_ttl"] == nil {
 					return fmt.Errorf("index %s: a tombstone without _ttl: %v", index.Name, row["SK"])
@@ -180,12 +178,8 @@ func (h *history) check(t testing.TB, b *bench) error {
 	return nil
 }
 
-// mine reports whether a row is of this history.
-func (h *history) mine(row ddb.Item) bool {
-	for _, name := range []string{"ID", "teamId"} {
-		if key := s(row[name]); len(key) == len(h.prefix)+1 && key[:len(h.prefix)] == h.prefix {
-			return true
-		}
-	}
-	return false
+// rows are those of this history in an index: it has two partitions of its own, and others may share the table.
+func (h *history) rows(t testing.TB, b *bench, index *schema.Index) []ddb.Item {
+	t.Helper()
+	return b.engine.of(t, b.tables[index.Name], index, h.prefix+"a", h.prefix+"b")
 }

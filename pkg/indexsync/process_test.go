@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -153,16 +154,13 @@ func TestTheFirstRecordOfAFailedItemIsNamed(t *testing.T) {
 // A crash after any call of a batch, then the batch again.
 func TestACrashAfterAnyCallThenTheBatchAgainEndsRight(t *testing.T) {
 	t.Parallel()
-	e := newReal(t)
+	b := newBench(t, newReal(t), things(t), oneByOne)
 	for _, after := range []bool{false, true} {
 		for crash := 1; ; crash++ {
 			h := &history{prefix: fmt.Sprintf("c%d%t-", crash, after), pick: seeded(7)} // the same life each time
 			h.grow(24, 3)
-			b := newBench(t, e, things(t), oneByOne)
-			var batch []record
-			for n := range h.records {
-				batch = append(batch, h.records[n])
-			}
+			b.spy.calls = nil
+			batch := h.records
 			b.spy.hook = func(n int, _ *dynamodb.PutItemInput) (bool, error) {
 				if n >= crash {
 					return after && n == crash, errCrash
@@ -358,10 +356,7 @@ func TestFaultyKeyAttributesAreNotIndexedAndCountedByReason(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, newReal(t), things(t, onlyManaged))
 			b.process(t, record{new: live, sequence: seq(1)})
-			item := ddb.Item{}
-			for name, value := range live {
-				item[name] = value
-			}
+			item := maps.Clone(live)
 			test.change(item)
 			result := b.process(t, record{old: live, new: item, sequence: seq(2)})
 			var want map[indexsync.NotIndexed]int
@@ -649,5 +644,21 @@ func TestAnErrorNeverHoldsTheItem(t *testing.T) {
 	}
 	if len(result.Parked)+len(second.Parked) != 2 {
 		t.Errorf("parked %+v, %+v", result.Parked, second.Parked)
+	}
+}
+
+// An index whose table fails keeps the item out of no other.
+func TestAThrottledIndexDoesNotKeepAnItemOutOfTheOthers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, newReal(t), things(t), oneByOne)
+	b.spy.hook = func(_ int, in *dynamodb.PutItemInput) (bool, error) {
+		if *in.TableName == b.tables["managed"] {
+			return false, throttle()
+		}
+		return false, nil
+	}
+	result := b.process(t, record{new: thing("i", "a", "1", "teamId", text("t"), "status", text("on"), "joinedOn", text("x")), sequence: seq(1)})
+	if result.FailedSequence != seq(1) || len(b.live(t, "team-status")) != 1 || len(b.live(t, "managed")) != 0 {
+		t.Errorf("failed %q, rows %v", result.FailedSequence, b.live(t, "team-status"))
 	}
 }

@@ -11,22 +11,34 @@ import (
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 )
 
-// do completes everything that the batch has for one item: what cannot be read is parked, then come the live rows, then the tombstones. So a moved item is
-// visible in its new place before it leaves the old one, and where the new place cannot be written now, the old one stays.
+// do completes everything that the batch has for one item: what cannot be read is parked, then each index gets its rows. An index whose table fails does not keep
+// the item out of the others; the first error is the one to tell.
 func (w *worker) do(ctx context.Context, work *work) error {
 	for _, p := range work.poison {
 		if err := w.park(ctx, p); err != nil {
 			return err
 		}
 	}
-	for _, k := range work.keys {
-		if err := w.settle(ctx, k, true); err != nil {
-			return err
+	var first error
+	for _, t := range w.syncer.targets {
+		if err := w.keep(ctx, work, t); err != nil && first == nil {
+			first = err
 		}
 	}
-	for _, k := range work.keys {
-		if err := w.settle(ctx, k, false); err != nil {
-			return err
+	return first
+}
+
+// keep writes an item's live rows of one index, then its tombstones. So a moved item is visible in its new place before it leaves the old one, and where the new
+// place cannot be written now, the old one stays.
+func (w *worker) keep(ctx context.Context, work *work, t *target) error {
+	for _, upsertsOnly := range []bool{true, false} {
+		for _, k := range work.keys {
+			if k.target != t {
+				continue
+			}
+			if err := w.settle(ctx, k, upsertsOnly); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -94,8 +106,10 @@ func (w *worker) write(ctx context.Context, k *key, o operation) (refused string
 		return refusedBy(t.index, input.Item), nil
 	case ddb.Throttled:
 		w.throttled(failure)
+		fallthrough
+	default:
+		return "", fmt.Errorf("write a row of index %s: %w", t.index.Name, err)
 	}
-	return "", fmt.Errorf("write a row of index %s: %w", t.index.Name, err)
 }
 
 // refusedBy explains a refused row. DynamoDB's own message may repeat values, so it goes nowhere; the size is by far the usual reason and can be told.
