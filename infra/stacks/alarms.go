@@ -10,6 +10,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/heatsink-dev/heatsink/pkg/catalog"
+	"github.com/heatsink-dev/heatsink/pkg/edge/routes"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 )
 
@@ -73,6 +74,16 @@ func (w *WatchStack) watchStreams() {
 		text:   "Lambda gave records up and could not put them into the failure bucket: they are lost. Compare base and index table.",
 		metric: metric("AWS/Lambda", "DestinationDeliveryFailures", byFunction(w.d.Sync.Indexer), "Sum", 60),
 	})
+	for _, table := range sourcesOf(w.b.catalog) {
+		for _, index := range table.StreamIndexes() {
+			w.alarm(alarm{
+				id: index.TableName() + "NotIndexed", severity: warn, atLeast: 1, of: 1,
+				text: "Items of " + table.Name + " are left out of index " + index.Name + ": a key attribute has the wrong type, is empty, or does not fit.",
+				metric: metric(metricsNamespace, "NotIndexed",
+					map[string]*string{"Function": jsii.String(routes.Indexer), "Index": jsii.String(index.Name)}, "Sum", 300),
+			})
+		}
+	}
 	for _, table := range slices.Sorted(maps.Keys(w.d.Sync.Mappings)) {
 		w.watchMapping(table, map[string]*string{"EventSourceMappingUUID": w.d.Sync.Mappings[table].EventSourceMappingId()})
 	}

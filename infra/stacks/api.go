@@ -58,7 +58,8 @@ func (a *APIStack) addHTTP(b *builder) {
 			continue
 		}
 		integration := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String(name), target.lambda, &awsapigatewayv2integrations.HttpLambdaIntegrationProps{
-			PayloadFormatVersion: awsapigatewayv2.PayloadFormatVersion_VERSION_2_0(),
+			PayloadFormatVersion:   awsapigatewayv2.PayloadFormatVersion_VERSION_2_0(),
+			ScopePermissionToRoute: jsii.Bool(false), // one permission for this API, not one for each of its routes
 		})
 		for _, route := range routes.Of(name) {
 			method, path := routes.Split(route)

@@ -1,7 +1,7 @@
 package stacks_test
 
 import (
-	"os"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -101,41 +101,74 @@ func TestEveryExemptionIsNarrowNeededAndReasoned(t *testing.T) {
 					t.Errorf("stack %s as a whole is exempted from a rule", name)
 				}
 				for id, resource := range template.resources("") {
-					rules, _ := at(resource, "Metadata.cdk_nag.rules_to_suppress")
-					list, _ := rules.([]any)
-					for _, one := range list {
-						rule := one.(map[string]any)
-						if reason, _ := rule["reason"].(string); len(reason) < 30 || !strings.HasSuffix(reason, ".") {
-							t.Errorf("%s/%s: %s: the reason is %q", name, id, rule["id"], reason)
+					for _, e := range exemptionsOf(resource) {
+						if len(e.reason) < 30 || !strings.HasSuffix(e.reason, ".") {
+							t.Errorf("%s/%s: %s: the reason is %q", name, id, e.rule, e.reason)
 						}
-						only, _ := rule["applies_to"].([]any)
-						if rule["id"] == "AwsSolutions-IAM5" && len(only) == 0 {
-							t.Errorf("%s/%s: IAM5 without the resources it is for", name, id)
+						if strings.HasPrefix(e.rule, "AwsSolutions-IAM5") && !strings.Contains(e.rule, "[Resource::") {
+							t.Errorf("%s/%s: IAM5 without the resource it is for", name, id)
+						}
+						if !used[e] {
+							t.Errorf("%s/%s: nothing needs the exemption from %s", name, id, e.rule)
 						}
 					}
 				}
-			}
-			if len(used) == 0 {
-				t.Error("the reports name no exemption")
 			}
 		})
 	}
 }
 
-// exempted lists what nag's reports say was suppressed: rule and resource.
-func exempted(t *testing.T, folder string) []string {
+// exempted is one rule, with its finding if it has one, and the reason given.
+type exemptedRule struct{ rule, reason string }
+
+// exemptionsOf lists what a resource's template says that nag shall not report.
+func exemptionsOf(resource map[string]any) []exemptedRule {
+	rules, _ := at(resource, "Metadata.cdk_nag.rules_to_suppress")
+	list, _ := rules.([]any)
+	var all []exemptedRule
+	for _, one := range list {
+		rule := one.(map[string]any)
+		id, _ := rule["id"].(string)
+		reason, _ := rule["reason"].(string)
+		only, _ := rule["applies_to"].([]any)
+		for _, finding := range only {
+			all = append(all, exemptedRule{fmt.Sprintf("%s[%v]", id, finding), reason})
+		}
+		if len(only) == 0 {
+			all = append(all, exemptedRule{id, reason})
+		}
+	}
+	return all
+}
+
+// exempted reads from nag's reports what was suppressed.
+func exempted(t *testing.T, folder string) map[exemptedRule]bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*NagReport*"))
+	files, err := filepath.Glob(filepath.Join(folder, "*-NagReport.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []string
+	used := map[exemptedRule]bool{}
 	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
+		var report struct {
+			Lines []struct{ RuleID, Compliance, ExceptionReason string }
+		}
+		if err := readJSON(file, &report); err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, string(body))
+		for _, line := range report.Lines {
+			if line.Compliance == "Suppressed" {
+				rule, finding, has := strings.Cut(line.RuleID, "[")
+				reason := line.ExceptionReason
+				if start, rest, found := strings.Cut(reason, "] "); found && strings.HasPrefix(start, "[") {
+					finding, has, reason = start[1:]+"]", true, rest
+				}
+				if has {
+					rule += "[" + finding
+				}
+				used[exemptedRule{rule, reason}] = true
+			}
+		}
 	}
-	return list
+	return used
 }

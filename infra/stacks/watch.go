@@ -5,7 +5,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -47,18 +46,33 @@ func (w *WatchStack) addTopic() {
 	w.Topic = awssns.NewTopic(w.Stack, jsii.String("Alarms"), &awssns.TopicProps{
 		DisplayName: jsii.String("heatsink " + string(w.b.options.Stage)), MasterKey: key, EnforceSSL: jsii.Bool(true),
 	})
-	for _, service := range []string{"cloudwatch.amazonaws.com", "events.amazonaws.com"} {
-		key.AddToResourcePolicy(w.forService(service, []string{"kms:Decrypt", "kms:GenerateDataKey"}, jsii.String("*")), nil)
-		w.Topic.AddToResourcePolicy(w.forService(service, []string{"sns:Publish"}, w.Topic.TopicArn()))
-	}
+	cloudWatch, eventBridge := principal("cloudwatch.amazonaws.com"), principal("events.amazonaws.com")
+	self := jsii.String("*") // in a key's policy that is the key itself
+	key.AddToResourcePolicy(w.ownAlarms(to(cloudWatch, allow(useKey, self))), nil)
+	w.Topic.AddToResourcePolicy(w.ownAlarms(to(cloudWatch, allow([]string{"sns:Publish"}, w.Topic.TopicArn()))))
+	// Without a condition: EventBridge sends no aws:SourceAccount, and would be refused with one
+	// (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-troubleshooting.html).
+	key.AddToResourcePolicy(to(eventBridge, allow(useKey, self)), nil)
+	w.Topic.AddToResourcePolicy(to(eventBridge, allow([]string{"sns:Publish"}, w.Topic.TopicArn())))
 	output(w.Stack, schema.OutputAlarmTopic, w.Topic.TopicArn())
 	w.action = awscloudwatchactions.NewSnsAction(w.Topic)
 }
 
-// forService lets a service of AWS act, for this account alone. In a key's policy the resource * is the key itself.
-func (w *WatchStack) forService(service string, actions []string, resource *string) awsiam.PolicyStatement {
-	statement := allow(actions, resource)
-	statement.AddPrincipals(awsiam.NewServicePrincipal(jsii.String(service), nil))
+// useKey is what publishing to an encrypted topic takes.
+var useKey = []string{"kms:Decrypt", "kms:GenerateDataKey"}
+
+func principal(service string) awsiam.IPrincipal {
+	return awsiam.NewServicePrincipal(jsii.String(service), nil)
+}
+
+// to makes a statement one of a resource's own policy.
+func to(who awsiam.IPrincipal, statement awsiam.PolicyStatement) awsiam.PolicyStatement {
+	statement.AddPrincipals(who)
+	return statement
+}
+
+// ownAlarms narrows a statement to alarms of this account.
+func (w *WatchStack) ownAlarms(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
 	statement.AddCondition(jsii.String("StringEquals"), map[string]any{"aws:SourceAccount": w.Stack.Account()})
 	return statement
 }
@@ -66,19 +80,20 @@ func (w *WatchStack) forService(service string, actions []string, resource *stri
 // watchParked tells of every object in the failure bucket: a message that names it, by EventBridge, and an alarm on the rule's own metric, for a message
 // can be overlooked and an alarm has a state.
 func (w *WatchStack) watchParked() {
-	rule := awsevents.NewRule(w.Stack, jsii.String("Parked"), &awsevents.RuleProps{
+	// The L1, for the L2 target would grant EventBridge kms:GenerateDataKey*.
+	rule := awsevents.NewCfnRule(w.Stack, jsii.String("Parked"), &awsevents.CfnRuleProps{
 		Description: jsii.String("heatsink: a change record could not be written and waits in the failure bucket"),
-		EventPattern: &awsevents.EventPattern{
-			Source: jsii.Strings("aws.s3"), DetailType: jsii.Strings("Object Created"),
-			Detail: &map[string]any{"bucket": map[string]any{"name": []*string{w.d.Data.Failures.BucketName()}}},
+		EventPattern: map[string]any{
+			"source": []string{"aws.s3"}, "detail-type": []string{"Object Created"},
+			"detail": map[string]any{"bucket": map[string]any{"name": []*string{w.d.Data.Failures.BucketName()}}},
 		},
+		Targets: []any{&awsevents.CfnRule_TargetProperty{Id: jsii.String("alarms"), Arn: w.Topic.TopicArn()}},
 	})
-	rule.AddTarget(awseventstargets.NewSnsTopic(w.Topic, nil))
 	exempt(rule, exemption{
 		rule:   "Serverless-EventBusDLQ",
-		reason: "The record itself is safe in the bucket, and the alarm below fires also when the message does not arrive.",
+		reason: "The record itself is safe in the bucket, and the alarm on the rule's metric fires also when the message does not arrive.",
 	})
-	byRule := map[string]*string{"RuleName": rule.RuleName()}
+	byRule := map[string]*string{"RuleName": rule.Ref()}
 	w.alarm(alarm{
 		id: "RecordsParked", severity: page,
 		text:   "Change records could not be written to an index table. Look at the objects' reason, mend it, then: heatsink redrive.",

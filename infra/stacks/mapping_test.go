@@ -1,0 +1,97 @@
+package stacks_test
+
+import "testing"
+
+func TestTheStreamMapping(t *testing.T) {
+	t.Parallel()
+	for v, mappings := range map[*variant]map[string]string{
+		prod:  {"UserStream": "${UserTable.StreamArn}"},
+		dev:   {"UserStream": "${UserTable.StreamArn}"},
+		local: {"UserStream": "${UserTable.StreamArn}"}, // nothing of it is left out for the local cloud
+		other: {"UserStream": "${UserTable.StreamArn}", "OrderStream": "${OrderTable.StreamArn}"},
+	} {
+		for id, stream := range mappings {
+			for _, c := range []claim{
+				says(v, syncStack, id, "Type", "AWS::Lambda::EventSourceMapping"),
+				says(v, syncStack, id, "Properties.EventSourceArn", stream),
+				says(v, syncStack, id, "Properties.FunctionName", "${IndexerFunction}"),
+				says(v, syncStack, id, "Properties.StartingPosition", "TRIM_HORIZON"),
+				says(v, syncStack, id, "Properties.BatchSize", 100.0),
+				says(v, syncStack, id, "Properties.MaximumBatchingWindowInSeconds", 0.0),
+				says(v, syncStack, id, "Properties.ParallelizationFactor", 2.0),
+				says(v, syncStack, id, "Properties.BisectBatchOnFunctionError", true),
+				says(v, syncStack, id, "Properties.FunctionResponseTypes", list{"ReportBatchItemFailures"}),
+				says(v, syncStack, id, "Properties.MaximumRetryAttempts", -1.0),
+				says(v, syncStack, id, "Properties.MaximumRecordAgeInSeconds", 82800.0),
+				says(v, syncStack, id, "Properties.DestinationConfig", object{"OnFailure": object{"Destination": "${FailureBucket.Arn}"}}),
+				says(v, syncStack, id, "Properties.MetricsConfig", object{"Metrics": list{"EventCount"}}),
+				saysNot(v, syncStack, id, "FilterCriteria"),
+				saysNot(v, syncStack, id, "TumblingWindowInSeconds"),
+			} {
+				c.test(t)
+			}
+		}
+	}
+}
+
+// A count could expire a record of an index table that is merely throttled. The age ends the retries, late enough for an outage of most of a day and early
+// enough that the record can still be delivered to the failure bucket before the stream drops it, at 24 h.
+func TestAThrottledRecordEndsByItsAgeAlone(t *testing.T) {
+	t.Parallel()
+	resource := prod.get(t).stack(t, syncStack).resources("AWS::Lambda::EventSourceMapping")["UserStream"]
+	retries, _ := at(resource, "Properties.MaximumRetryAttempts")
+	age, _ := at(resource, "Properties.MaximumRecordAgeInSeconds")
+	if retries != -1.0 {
+		t.Errorf("retries are limited to %v", retries)
+	}
+	if seconds, _ := age.(float64); seconds < 12*3600 || seconds > 23*3600 {
+		t.Errorf("a record is given up after %v s", age)
+	}
+}
+
+// The permission exists before the mapping does: Lambda checks it when it makes one.
+func TestTheMappingWaitsForItsPermissions(t *testing.T) {
+	t.Parallel()
+	stack := prod.get(t).stack(t, syncStack)
+	depends, _ := at(stack.resources("")["IndexerFunction"], "DependsOn")
+	for id := range stack.resources("AWS::IAM::Policy") {
+		role, _ := at(stack.resources("")[id], "Properties.Roles.0")
+		if owner, _ := at(stack.resources("")["IndexerFunction"], "Properties.Role"); text(owner) == text("${"+trim(role)+".Arn}") {
+			if !contains(depends, id) {
+				t.Errorf("the indexer does not wait for %s", id)
+			}
+			return
+		}
+	}
+	t.Error("the indexer has no policy")
+}
+
+func TestUploadsComeThroughAQueueWithADeadLetterQueue(t *testing.T) {
+	t.Parallel()
+	stack := dev.get(t).stack(t, ingestStack)
+	mappings := stack.resources("AWS::Lambda::EventSourceMapping")
+	if len(mappings) != 1 {
+		t.Fatalf("%d mappings", len(mappings))
+	}
+	for id := range mappings {
+		says(dev, ingestStack, id, "Properties.FunctionName", "${IngestFunction}").test(t)
+		says(dev, ingestStack, id, "Properties.BatchSize", 1.0).test(t)
+		says(dev, ingestStack, id, "Properties.FunctionResponseTypes", list{"ReportBatchItemFailures"}).test(t)
+	}
+	var queue string
+	for id, resource := range stack.resources("AWS::SQS::Queue") {
+		says(dev, ingestStack, id, "Properties.SqsManagedSseEnabled", true).test(t)
+		if _, redrives := at(resource, "Properties.RedrivePolicy"); redrives {
+			queue = id
+		}
+	}
+	says(dev, ingestStack, queue, "Properties.RedrivePolicy.maxReceiveCount", 5.0).test(t)
+	says(dev, ingestStack, queue, "Properties.VisibilityTimeout", 5400.0).test(t)
+	for id := range stack.resources("AWS::Events::Rule") {
+		says(dev, ingestStack, id, "Properties.EventPattern", object{
+			"source": list{"aws.s3"}, "detail-type": list{"Object Created"},
+			"detail": object{"bucket": object{"name": list{"${UploadBucket}"}}, "object": object{"key": list{object{"prefix": "uploads/"}}}},
+		}).test(t)
+		says(dev, ingestStack, id, "Properties.Targets.0.Arn", "${"+queue+".Arn}").test(t)
+	}
+}
