@@ -563,7 +563,7 @@ func distinct(n int) []record {
 	return batch
 }
 
-// 100 records of distinct items at 5 ms a write take four rounds of 32, and never more than 32 at once.
+// 100 records of distinct items at 5 ms a write take two rounds of 50, and never more than 50 at once.
 func TestDistinctItemsAreWrittenAtTheSameTimeAndBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -571,8 +571,8 @@ func TestDistinctItemsAreWrittenAtTheSameTimeAndBounded(t *testing.T) {
 		b := newBench(t, w.inner.(engine), things(t, onlyManaged), func(c *indexsync.Config) { c.Writer = w })
 		begin := time.Now()
 		b.process(t, distinct(100)...)
-		if took := time.Since(begin); took > 20*time.Millisecond || w.most != 32 {
-			t.Errorf("took %s with at most %d at once, want 20 ms with 32", took, w.most)
+		if took := time.Since(begin); took != 10*time.Millisecond || w.most != indexsync.DefaultConcurrency {
+			t.Errorf("took %s with at most %d at once, want 10 ms with 50", took, w.most)
 		}
 	})
 }
