@@ -59,7 +59,8 @@ func TestProjectionLeavesOutReservedAndPrivateAndKeepsKeys(t *testing.T) {
 		{schema.Projection{Kind: schema.KeysOnly}, []string{"userId", "ID", "managedKey"}, []string{"anything", "SK"}},
 		{
 			schema.Projection{Kind: schema.Include, Attributes: []string{"nickname"}},
-			[]string{"userId", "ID", "managedKey", "nickname"}, []string{"anything", "_secret"},
+			[]string{"userId", "ID", "managedKey", "nickname"},
+			[]string{"anything", "_secret"},
 		},
 	} {
 		d := definition()

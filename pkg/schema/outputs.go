@@ -13,7 +13,7 @@ const (
 const (
 	OutputFailureBucket = "FailureBucketName"
 	OutputUploadBucket  = "UploadBucketName"
-	OutputCursorSecret  = "CursorSecretArn"
+	OutputCursorSecret  = "CursorSecretArn" //nolint:gosec // G101: the name of an output, no secret
 	OutputURL           = "Url"
 	OutputLocalURL      = "LocalUrl" // on the local cloud only: reachable without DNS
 	OutputAlarmTopic    = "AlarmTopicArn"

@@ -115,7 +115,7 @@ func decodeHex(text string) (string, bool) {
 		if hi < 0 || lo < 0 {
 			return "", false
 		}
-		out = append(out, byte(hi<<4|lo))
+		out = append(out, byte(hi<<4|lo)) //nolint:gosec // G115: both are 0 to 15
 	}
 	return string(out), true
 }

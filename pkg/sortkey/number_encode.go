@@ -33,10 +33,10 @@ func appendNumber(dst []byte, text string) ([]byte, fault) {
 	}
 	e := d.exp + exponentBias
 	if !d.neg {
-		dst = append(dst, positiveMark, byte('0'+e/100), byte('0'+e/10%10), byte('0'+e%10), '.')
+		dst = append(dst, positiveMark, byte('0'+e/100), byte('0'+e/10%10), byte('0'+e%10), '.') //nolint:gosec // G115: e has three digits
 		return append(dst, d.digits[:d.n]...), fault{}
 	}
-	dst = append(dst, negativeMark, byte('9'-e/100), byte('9'-e/10%10), byte('9'-e%10), '.')
+	dst = append(dst, negativeMark, byte('9'-e/100), byte('9'-e/10%10), byte('9'-e%10), '.') //nolint:gosec // G115: e has three digits
 	for _, c := range d.digits[:d.n] {
 		dst = append(dst, '0'+'9'-c)
 	}

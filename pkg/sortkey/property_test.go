@@ -74,6 +74,7 @@ func neighbour(t *rapid.T, v sortkey.Value) sortkey.Value {
 			return sortkey.Text(s + rapid.SampledFrom(awkward).Draw(t, "more"))
 		case sortkey.KindBinary:
 			return sortkey.Binary(append(v.Bytes(), rapid.Byte().Draw(t, "more")))
+		default:
 		}
 		if strings.ContainsAny(s, "eE.") {
 			return sortkey.Number(numberFrom(s[:1] + "1" + s[1:]))
