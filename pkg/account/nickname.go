@@ -90,7 +90,8 @@ func parseALabel(spelling, label string) (Nickname, *FieldError) {
 	return n, nil
 }
 
-// mapLabel does the mapping of UTS 46 character by character, so that a bad one is known by its position.
+// mapLabel does the mapping of UTS 46, character by character as positionOf does. What is wrong with the result shows in the result: the profile's own errors
+// differ with the version of Unicode, and some characters are only wrong as long as they are not composed.
 func mapLabel(text string) (string, *FieldError) {
 	profile := mapping()
 	var mapped strings.Builder
@@ -104,20 +105,14 @@ func mapLabel(text string) (string, *FieldError) {
 			mapped.WriteRune(r)
 			continue
 		}
-		// What is wrong with the result shows below: the profile's errors differ with the version of Unicode.
 		one, _ := profile.ToUnicode(string(r))
-		for _, m := range one {
-			if !allowed(m) {
-				return "", &FieldError{Reason: ReasonCharacter, Position: position}
-			}
-		}
 		mapped.WriteString(one)
 	}
 	form := norm.NFC.String(mapped.String())
 	if form == "" {
 		return "", &FieldError{Reason: ReasonEmpty}
 	}
-	for k, r := range []rune(form) { // composed ones
+	for k, r := range []rune(form) {
 		if !allowed(r) {
 			return "", &FieldError{Reason: ReasonCharacter, Position: positionOf(text, k)}
 		}
