@@ -27,7 +27,8 @@ func TestTablesAreTheCatalogs(t *testing.T) {
 			object{"IndexName": "managed", "KeySchema": key("ID", "managedKey"), "Projection": object{"ProjectionType": "ALL"}},
 		}),
 		says(dev, data, "UserTable", "Properties.AttributeDefinitions", list{
-			object{"AttributeName": "userId", "AttributeType": "S"}, object{"AttributeName": "ID", "AttributeType": "S"},
+			object{"AttributeName": "userId", "AttributeType": "S"},
+			object{"AttributeName": "ID", "AttributeType": "S"},
 			object{"AttributeName": "managedKey", "AttributeType": "N"},
 		}),
 		says(dev, data, "UserManagedIndexTable", "Properties.KeySchema", key("ID", "SK")),

@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -89,9 +90,7 @@ func (b *builder) environment(props functionProps) *map[string]*string {
 		schema.EnvStage:            jsii.String(string(b.options.Stage)),
 		schema.EnvMetricsNamespace: jsii.String(metricsNamespace),
 	}
-	for name, value := range props.Environment {
-		environment[name] = value
-	}
+	maps.Copy(environment, props.Environment)
 	return &environment
 }
 

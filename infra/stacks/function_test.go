@@ -112,14 +112,14 @@ func TestFunctionsAreToldTheirTables(t *testing.T) {
 			variable(dev, function, "TABLE_USER_MANAGED_INDEX", "${UserManagedIndexTable}"),
 			variable(dev, function, "TABLE_USER_TEAM_STATUS_INDEX", "${UserTeamStatusIndexTable}"),
 			variable(dev, function, "FAILURE_BUCKET", "${FailureBucket}"),
-			variable(dev, function, "PARTIAL_BATCH", "true"),
-			variable(local, function, "PARTIAL_BATCH", "false"), // the local cloud would take a partial failure for success
 		} {
 			c.test(t)
 		}
 	}
 	for _, c := range []claim{
-		variable(dev, "api", "TABLE_USER", "${UserTable}"), // for the GSI
+		variable(dev, "indexer", "PARTIAL_BATCH", "true"),
+		variable(local, "indexer", "PARTIAL_BATCH", "false"), // the local cloud would take a partial failure for success
+		variable(dev, "api", "TABLE_USER", "${UserTable}"),   // for the GSI
 		variable(dev, "api", "TABLE_USER_MANAGED_INDEX", "${UserManagedIndexTable}"),
 		variable(dev, "api", "TABLE_USER_TEAM_STATUS_INDEX", "${UserTeamStatusIndexTable}"),
 		variable(dev, "api", "CURSOR_SECRET", "${CursorSecret}"), // its ARN, never its value

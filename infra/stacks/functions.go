@@ -69,10 +69,10 @@ func (a *APIStack) addNickname(b *builder, data *DataStack) *function {
 		nickname,
 		// No Query, no Scan: it reads by key alone, and strongly.
 		allow([]string{"dynamodb:GetItem"}, users, claims),
-		// Withdrawal marks a user outside of a transaction.
-		allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}, users),
-		// A claim changes only together with its owner.
-		allowInTransaction(claims),
+		// Beside its transactions, one write: the mark that a withdrawal begins with, and a new spelling of the same name.
+		allow([]string{"dynamodb:UpdateItem"}, users),
+		// A claim, and what a user has claimed, change only together.
+		allowInTransaction(users, claims),
 	)
 	return nickname
 }

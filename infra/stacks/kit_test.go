@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	scratch = folder
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	defer jsii.Close()
 	return m.Run()
 }
@@ -334,8 +334,11 @@ func otherCatalog() (*schema.Catalog, error) {
 		schema.TableDefinition{
 			Name: "User",
 			Attributes: []schema.Attribute{
-				{Name: "id", Type: schema.String}, {Name: "team", Type: schema.String}, {Name: "state", Type: schema.String},
-				{Name: "since", Type: schema.Number}, {Name: "photo", Type: schema.Binary},
+				{Name: "id", Type: schema.String},
+				{Name: "team", Type: schema.String},
+				{Name: "state", Type: schema.String},
+				{Name: "since", Type: schema.Number},
+				{Name: "photo", Type: schema.Binary},
 			},
 			PartitionKey: "id",
 			Indexes: []schema.IndexDefinition{

@@ -48,7 +48,7 @@ func sourcesOf(catalog *schema.Catalog) []*schema.BaseTable {
 }
 
 // syncEnvironment is what the indexer's code reads, in both functions that run it.
-func (s *SyncStack) syncEnvironment(b *builder, data *DataStack, sources []*schema.BaseTable) map[string]*string {
+func (d *DataStack) syncEnvironment(sources []*schema.BaseTable) map[string]*string {
 	var names []string
 	for _, table := range sources {
 		names = append(names, table.Name)
@@ -56,16 +56,17 @@ func (s *SyncStack) syncEnvironment(b *builder, data *DataStack, sources []*sche
 			names = append(names, index.TableName())
 		}
 	}
-	environment := data.tableVariables(names...)
-	environment[schema.EnvFailureBucket] = data.Failures.BucketName()
-	// The local cloud takes any answer as success and would lose the records of a failed batch, so there the indexer returns an error instead.
-	environment[schema.EnvPartialBatch] = jsii.String(strconv.FormatBool(!b.options.Local))
+	environment := d.tableVariables(names...)
+	environment[schema.EnvFailureBucket] = d.Failures.BucketName()
 	return environment
 }
 
 // addIndexer makes the function that reads change records and writes index rows.
 func (s *SyncStack) addIndexer(b *builder, data *DataStack, sources []*schema.BaseTable) *function {
 	indexTables, tables := data.sourceARNs(sources)
+	environment := data.syncEnvironment(sources)
+	// The local cloud takes any answer as success and would lose the records of a failed batch, so there the indexer returns an error instead.
+	environment[schema.EnvPartialBatch] = jsii.String(strconv.FormatBool(!b.options.Local))
 	indexer := b.function(s.Stack, functionProps{
 		Name:        routes.Indexer,
 		Description: "change records of a base table become rows of its index tables",
@@ -75,7 +76,7 @@ func (s *SyncStack) addIndexer(b *builder, data *DataStack, sources []*schema.Ba
 		TimeoutSeconds: 60,
 		// 40,000 write units, a table's default quota, are 40 partitions and so 40 shards, times two lanes, and the children of a splitting shard.
 		Reserved:    100,
-		Environment: s.syncEnvironment(b, data, sources),
+		Environment: environment,
 	})
 	grant(
 		indexer,
@@ -111,7 +112,7 @@ func (s *SyncStack) addRedrive(b *builder, data *DataStack, sources []*schema.Ba
 		TimeoutSeconds: 900,
 		// Two at once would replay each object twice: right, but for nothing.
 		Reserved:    1,
-		Environment: s.syncEnvironment(b, data, sources),
+		Environment: data.syncEnvironment(sources),
 	})
 	grant(
 		redrive,
