@@ -198,28 +198,29 @@ func TestAResumedWalkEndsItsPagesBetweenSegments(t *testing.T) {
 		return ddb.Item{"id": text(id), "seq": number("1"), "p": text("t"), "a": text(a), "b": text(b)}
 	}
 	s.put(t, item("a", "k", "1"), item("a", "m", "2"), item("a", "m", "3"), item("a", "z", "4"), item("b", "a", "5"), item("b", "c", "6"), item("c", "a", "7"))
-	for _, pages := range []int{1, 40} {
-		for limit := 1; limit <= 7; limit++ {
-			reader := s.reader("texts", query.Budget{Pages: pages})
-			request := query.Request{Partition: partition("t"), Limit: 3, Form: schema.Table}
-			first, err := reader.Query(t.Context(), request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Form, request.Limit, request.Cursor = schema.GSI, limit, first.Cursor
-			var got string
-			for request.Cursor != "" {
-				next, err := reader.Query(t.Context(), request)
-				if err != nil {
-					t.Fatal(err)
+	for from, to := range map[schema.Form]schema.Form{schema.Table: schema.GSI, schema.GSI: schema.Table} {
+		for descending, want := range map[bool]string{false: "234567", true: "54321"} {
+			for _, pages := range []int{1, 40} {
+				for limit := 1; limit <= 7; limit++ {
+					reader := s.reader("texts", query.Budget{Pages: pages})
+					request := query.Request{Limit: 3, Form: from, Descending: descending}
+					request.Cursor = page(t, reader, request).Cursor
+					request.Form, request.Limit = to, limit
+					var got string
+					for request.Cursor != "" {
+						next := page(t, reader, request)
+						if next.Cost.Requests > pages {
+							t.Errorf("%d requests of a budget of %d", next.Cost.Requests, pages)
+						}
+						for _, item := range next.Items {
+							got += item["id"].(*types.AttributeValueMemberS).Value
+						}
+						request.Cursor = next.Cursor
+					}
+					if got != want {
+						t.Errorf("to %s, descending %t, pages of %d, budget of %d requests: %s, want %s", to, descending, limit, pages, got, want)
+					}
 				}
-				for _, item := range next.Items {
-					got += item["id"].(*types.AttributeValueMemberS).Value
-				}
-				request.Cursor = next.Cursor
-			}
-			if got != "234567" {
-				t.Errorf("pages of %d, budget of %d requests: %s", limit, pages, got)
 			}
 		}
 	}
@@ -326,6 +327,61 @@ func TestAGSICursorAtARowThatTheTableCannotHoldStillSwitches(t *testing.T) {
 			if got := s.inputs[1].ExpressionAttributeValues[end].(*types.AttributeValueMemberS).Value; got != want {
 				t.Errorf("behind %s, descending %t: from %q, want %q", at, descending, got, want)
 			}
+		}
+	}
+}
+
+// TestAnEmptyFirstSegmentGoesOnWithTheNext: as long as there is no position to hand out, the budget cannot end the call.
+func TestAnEmptyFirstSegmentGoesOnWithTheNext(t *testing.T) {
+	t.Parallel()
+	key := ddb.Item{"p": text("t"), "SK": text("a#m#1#p500.1")}
+	s := &script{answers: []any{answer(1, key, key), answer(0, nil), answer(0, nil)}}
+	reader, err := query.New(indexOf(t, shapes(t), "texts"), query.Config{
+		Client: s, BaseTable: "base", IndexTable: "index", Cursors: sealer(t), Budget: query.Budget{Pages: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := query.Request{Limit: 1, Form: schema.Table, Projection: []string{"name"}}
+	request.Cursor = page(t, reader, request).Cursor
+	request.Form = schema.GSI
+	if got := page(t, reader, request); len(got.Items) != 0 || got.Cursor != "" || got.Cost.Requests != 2 {
+		t.Errorf("%+v", got)
+	}
+	for n, want := range map[int]string{
+		1: "#h_p = :h_p AND #h_0 = :h_0 AND #h_s >= :h_l",
+		2: "#h_p = :h_p AND #h_s > :h_l",
+	} {
+		if got := *s.inputs[n].KeyConditionExpression; got != want {
+			t.Errorf("segment %d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// TestACursorAtAnExcludedEndStillExcludesIt: a GSI's BETWEEN reads the end, and a walk may stand there.
+func TestACursorAtAnExcludedEndStillExcludesIt(t *testing.T) {
+	t.Parallel()
+	for _, descending := range []bool{false, true} {
+		end := map[bool]string{false: "1", true: "9"}[descending]
+		row := ddb.Item{"p": text("t"), "m": number(end), "id": text("a"), "seq": number("0")}
+		s := &script{answers: []any{answer(1, row, row), answer(0, nil)}}
+		reader, err := query.New(indexOf(t, shapes(t), "number"), query.Config{
+			Client: s, BaseTable: "base", IndexTable: "index", Cursors: sealer(t), Budget: query.Budget{Pages: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := query.Request{Limit: 1, Form: schema.GSI, Descending: descending}
+		request.Where.Lower, request.Where.Upper = lower(sortkey.Number("1"), false), upper(sortkey.Number("9"), false)
+		first := page(t, reader, request)
+		if len(first.Items) != 0 || first.Cursor == "" {
+			t.Fatalf("%+v", first)
+		}
+		request.Form, request.Cursor = schema.Table, first.Cursor
+		page(t, reader, request)
+		want := map[string]types.AttributeValue{":h_p": text("t"), ":h_l": text("p500.1$"), ":h_h": text("p500.9")}
+		if diff := cmp.Diff(want, s.inputs[1].ExpressionAttributeValues, ignoreInternals); diff != "" {
+			t.Errorf("descending %t (-want +got):\n%s", descending, diff)
 		}
 	}
 }

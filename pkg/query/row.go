@@ -96,7 +96,9 @@ func (r *Reader) answers(q *question, rows []ddb.Item) {
 	}
 	for _, row := range rows {
 		for _, name := range r.hidden {
-			delete(row, name)
+			if _, has := row[name]; has { // mostly not, and asking costs less than deleting
+				delete(row, name)
+			}
 		}
 	}
 }
