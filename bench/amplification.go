@@ -161,7 +161,7 @@ func ourWalk(reader *query.Reader, partition string) func(context.Context) (int,
 
 // dynamoWalk uses guregu/dynamo's own way to a page of live items.
 func (w *world) dynamoWalk(partition string) func(context.Context) (int, error) {
-	table := dynamo.NewFromIface(w.raw).Table(w.managed.TableName())
+	table := dynamo.NewFromIface(w.peer).Table(w.managed.TableName())
 	var start dynamo.PagingKey
 	return func(ctx context.Context) (int, error) {
 		var items []ddb.Item

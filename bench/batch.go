@@ -140,9 +140,11 @@ func (w *world) compareBatches(ctx context.Context, r *report, process func(cont
 		return err
 	}
 	name := fmt.Sprintf("batch of %d records, distinct keys", batchRecords)
-	r.add(fmt.Sprintf("%s, %s a write", name, writeLatency), "ms", milliseconds(slow[0].wall), "raw SDK, the writes alone", milliseconds(slow[1].wall), oursAtMost(30))
-	r.add(name, "requests", fast[0].requests, "raw SDK, the writes alone", fast[1].requests, none)
-	r.add(name, "ms CPU", milliseconds(fast[0].cpu), "raw SDK, the writes alone", milliseconds(fast[1].cpu), none)
-	r.add(name, "allocations", fast[0].allocations, "raw SDK, the writes alone", fast[1].allocations, none)
+	peerName := rawSDK + ", the writes alone"
+	wall, peerWall := slow.pair(0, 1, wallOf)
+	r.add(fmt.Sprintf("%s, %s a write", name, writeLatency), "ms", wall/1000, peerName, peerWall/1000, oursAtMost(30))
+	r.pair(name, "requests", requestsOf, fast, peerName, 1, none)
+	r.pair(name, "µs CPU", cpuOf, fast, peerName, 1, none)
+	r.pair(name, "allocations", allocationsOf, fast, peerName, 1, none)
 	return nil
 }

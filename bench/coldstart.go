@@ -80,8 +80,7 @@ func compareStarts(ctx context.Context, w *world, r *report, ours, bare *program
 			}
 		}
 	}
-	self := func(d time.Duration) time.Duration { return d }
-	r.add("cold start of "+ours.name, "ms to the first poll", milliseconds(median(times[0], self)), bareHandler, milliseconds(median(times[1], self)), none)
+	r.add("cold start of "+ours.name, "ms to the first poll", milliseconds(median(times[0])), bareHandler, milliseconds(median(times[1])), none)
 	return nil
 }
 
@@ -176,7 +175,7 @@ func (api *runtimeAPI) start(ctx context.Context, p *program, environment []stri
 	select {
 	case at := <-api.polled:
 		cancel()
-		<-ended
+		<-ended //nolint:errcheck // ended by us, which is an error of its
 		return at.Sub(began), nil
 	case err := <-ended:
 		return 0, errors.Join(fmt.Errorf("%s ended before its first poll: %s", p.name, output.String()), err)

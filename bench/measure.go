@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"syscall"
@@ -17,47 +19,77 @@ type contestant struct {
 	run  func(ctx context.Context) error
 }
 
-// cost of one operation.
-type cost struct {
-	cpu                        time.Duration // of this process: user and system
-	wall                       time.Duration
-	allocations                float64
-	bytes                      float64
-	requests, readUnits, write float64 // as the stub counted
+// cost of one operation. Times are microseconds; cpu is that of this process, requests and readUnits are what the stub counted.
+type cost struct{ cpu, wall, allocations, bytes, requests, readUnits float64 }
+
+func (c *cost) fields() []*float64 {
+	return []*float64{&c.cpu, &c.wall, &c.allocations, &c.bytes, &c.requests, &c.readUnits}
 }
 
-// compare lets the contestants take turns for some rounds, each doing that many operations, and gives the medians of each. The first round warms up and does not count.
-func (w *world) compare(ctx context.Context, operations int, contestants ...contestant) ([]cost, error) {
-	costs := make([][]cost, len(contestants))
+func (c *cost) add(other cost) {
+	for n, field := range other.fields() {
+		*c.fields()[n] += *field
+	}
+}
+
+func (c *cost) divide(by float64) {
+	for _, field := range c.fields() {
+		*field /= by
+	}
+}
+
+// What is compared of a cost.
+func cpuOf(c cost) float64         { return c.cpu }
+func wallOf(c cost) float64        { return c.wall }
+func allocationsOf(c cost) float64 { return c.allocations }
+func bytesOf(c cost) float64       { return c.bytes }
+func requestsOf(c cost) float64    { return c.requests }
+func readUnitsOf(c cost) float64   { return c.readUnits }
+
+// turns is how many turns each contestant has in a round. A machine that is busy with something else is so for all of them.
+const turns = 10
+
+// rounds are the costs of each contestant in each round.
+type rounds [][]cost
+
+// compare lets the contestants alternate, with that many operations a turn. The first round warms up and does not count.
+func (w *world) compare(ctx context.Context, operations int, contestants ...contestant) (rounds, error) {
+	var all rounds
 	for round := range w.rounds + 1 {
-		for turn := range contestants {
-			n := (turn + round) % len(contestants) // nobody is always the first
-			c, err := w.measure(ctx, operations, contestants[n])
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", contestants[n].name, err)
-			}
-			if round > 0 {
-				costs[n] = append(costs[n], c)
+		costs := make([]cost, len(contestants))
+		runtime.GC() // of what was before
+		for range turns {
+			// By lot: in a fixed order the garbage collector falls into step, and bills the same contestant each time.
+			for _, n := range rand.Perm(len(contestants)) { //nolint:gosec // no secret
+				c, err := w.measure(ctx, operations, contestants[n])
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", contestants[n].name, err)
+				}
+				costs[n].add(c)
 			}
 		}
-	}
-	medians := make([]cost, len(contestants))
-	for n := range contestants {
-		medians[n] = cost{
-			cpu: median(costs[n], func(c cost) time.Duration { return c.cpu }), wall: median(costs[n], func(c cost) time.Duration { return c.wall }),
-			allocations: median(costs[n], func(c cost) float64 { return c.allocations }), bytes: median(costs[n], func(c cost) float64 { return c.bytes }),
-			requests: median(costs[n], func(c cost) float64 { return c.requests }), readUnits: median(costs[n], func(c cost) float64 { return c.readUnits }),
-			write: median(costs[n], func(c cost) float64 { return c.write }),
+		for n := range costs {
+			costs[n].divide(float64(turns * operations))
+		}
+		if round > 0 {
+			all = append(all, costs)
 		}
 	}
-	return medians, nil
+	return all, nil
+}
+
+// pair gives both costs of the round with the median ratio: ratios of one round are less at the mercy of the machine than the costs themselves.
+func (r rounds) pair(ours, peer int, of func(cost) float64) (our, peers float64) {
+	ratio := func(round []cost) float64 { return of(round[ours]) / of(round[peer]) }
+	sorted := slices.SortedFunc(slices.Values(r), func(a, b []cost) int { return cmp.Compare(ratio(a), ratio(b)) })
+	middle := sorted[len(sorted)/2]
+	return of(middle[ours]), of(middle[peer])
 }
 
 func (w *world) measure(ctx context.Context, operations int, c contestant) (cost, error) {
 	if _, err := w.stub.Counts(ctx); err != nil {
 		return cost{}, err
 	}
-	runtime.GC() // the garbage of others is not its own
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	cpu, began := cpuTime(), time.Now()
@@ -72,11 +104,9 @@ func (w *world) measure(ctx context.Context, operations int, c contestant) (cost
 	if err != nil {
 		return cost{}, err
 	}
-	of := float64(operations)
 	return cost{
-		cpu: used / time.Duration(operations), wall: wall / time.Duration(operations),
-		allocations: float64(after.Mallocs-before.Mallocs) / of, bytes: float64(after.TotalAlloc-before.TotalAlloc) / of,
-		requests: float64(counts.Total()) / of, readUnits: counts.ReadUnits / of, write: counts.WriteUnits / of,
+		cpu: microseconds(used), wall: microseconds(wall), allocations: float64(after.Mallocs - before.Mallocs), bytes: float64(after.TotalAlloc - before.TotalAlloc),
+		requests: float64(counts.Total()), readUnits: counts.ReadUnits,
 	}, nil
 }
 
@@ -89,13 +119,8 @@ func cpuTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-func median[T any, V interface{ ~int64 | ~float64 }](list []T, of func(T) V) V {
-	values := make([]V, 0, len(list))
-	for _, one := range list {
-		values = append(values, of(one))
-	}
-	slices.Sort(values)
-	return values[len(values)/2]
+func median(list []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(list))[len(list)/2]
 }
 
 // counted runs something and gives what the stub counted meanwhile.

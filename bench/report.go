@@ -44,6 +44,12 @@ func (r *report) add(name, unit string, ours float64, peerName string, peer floa
 	r.limits = append(r.limits, promised)
 }
 
+// pair records what two contestants of a comparison cost.
+func (r *report) pair(name, unit string, of func(cost) float64, costs rounds, peerName string, peer int, promised limit) {
+	ours, peers := costs.pair(0, peer, of)
+	r.add(name, unit, ours, peerName, peers, promised)
+}
+
 // round keeps four significant digits: the rest is noise.
 func round(value float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'g', 4, 64), 64)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,8 +27,9 @@ type world struct {
 	catalog *schema.Catalog
 	users   *schema.BaseTable
 	managed *schema.Index
-	// raw is the SDK as it is; client is the SDK as heatsink's functions use it.
-	raw, client *dynamodb.Client
+	// client is the SDK as heatsink's functions use it, raw is the SDK as it is, and peer is raw again for other libraries: what a client keeps for its next
+	// request, such as buffers, is lost when others run in between, which must happen to all alike.
+	client, raw, peer *dynamodb.Client
 }
 
 func newWorld(ctx context.Context, rounds int) (*world, error) {
@@ -44,7 +46,7 @@ func newWorld(ctx context.Context, rounds int) (*world, error) {
 	if w.stub, err = stub.Start(ctx); err != nil {
 		return nil, err
 	}
-	w.raw, w.client = w.stub.Client(), w.stub.Client(ddb.Metered)
+	w.client, w.raw, w.peer = w.stub.Client(ddb.Metered), w.stub.Client(), w.stub.Client()
 	for _, table := range w.catalog.Tables() {
 		if err := w.create(ctx, table); err != nil {
 			return nil, errors.Join(err, w.close())
@@ -148,9 +150,7 @@ func (w *world) row(item ddb.Item, dead bool) (ddb.Item, error) {
 	}
 	row := ddb.Item{}
 	if !dead {
-		for name, value := range item {
-			row[name] = value
-		}
+		maps.Copy(row, item)
 	}
 	row[w.managed.PartitionKey.Name] = item[w.managed.PartitionKey.Name]
 	row[schema.SortKeyAttribute] = s(text)

@@ -39,7 +39,7 @@ func split(text string) []string {
 		text = strings.ReplaceAll(text, sign, " "+sign+" ")
 	}
 	var words []string
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		// A sign without spaces around it: #a=:b.
 		for {
 			at := strings.IndexAny(word, "=<>")
