@@ -33,6 +33,7 @@ type Chapter struct {
 func chapters() []Chapter {
 	return []Chapter{
 		{"Indexes: a base table, its index table in step, exact pages", indexes},
+		{"Names: a nickname that two want belongs to one", accounts},
 	}
 }
 
