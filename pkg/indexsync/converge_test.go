@@ -24,35 +24,43 @@ var errCrash = errors.New("crashed")
 
 // storm makes calls fail: throttled, answered into the void, cut off, or the last one of a process. It runs out, so that every delivery ends.
 type storm struct {
-	pick    choose
-	left    int
-	crashed bool
+	pick choose
+	left int
+
 	mu      sync.Mutex
+	call    int         // since the batch began
+	faults  map[int]int // call -> kind
+	crashed bool
+}
+
+// begin draws the faults of the next batch. Nothing is drawn later, in the syncer's goroutines, where rapid could not follow.
+func (f *storm) begin() {
+	f.call, f.faults, f.crashed = 0, map[int]int{}, false
+	for range min(f.left, f.pick("faults", 4)) {
+		f.faults[1+f.pick("call", 8)] = f.pick("kind", 5)
+		f.left--
+	}
 }
 
 func (f *storm) hook(int, *dynamodb.PutItemInput) (after bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.crashed {
+	f.call++
+	kind, hit := f.faults[f.call]
+	switch {
+	case f.crashed:
 		return false, errCrash
-	}
-	if f.left == 0 || f.pick("fault", 5) > 0 {
+	case !hit:
 		return false, nil
-	}
-	f.left--
-	switch f.pick("kind", 5) {
-	case 0:
+	case kind == 0:
 		return false, throttle()
-	case 1: // the write took effect and its answer is lost
+	case kind == 1: // the write took effect and its answer is lost
 		return true, &smithyhttp.RequestSendError{Err: io.ErrUnexpectedEOF}
-	case 2:
+	case kind == 2:
 		return false, &smithyhttp.RequestSendError{Err: io.ErrUnexpectedEOF}
-	case 3:
+	default: // right before the write, or right after it
 		f.crashed = true
-		return false, errCrash
-	default:
-		f.crashed = true // right after the write
-		return true, errCrash
+		return kind == 3, errCrash
 	}
 }
 
@@ -96,6 +104,7 @@ func (d *delivery) run(t testing.TB, order []int, ordered bool) error {
 			id := d.h.of[record]
 			d.given[id] = max(d.given[id], position[record])
 		}
+		d.storm.begin()
 		result, err := d.b.syncer.Process(t.Context(), indexsync.JoinRecords(raw...))
 		d.counts["stale"] += result.Stats.StaleSkips
 		d.counts["moves"] += result.Stats.KeyMoves
@@ -104,7 +113,6 @@ func (d *delivery) run(t testing.TB, order []int, ordered bool) error {
 		done := size
 		switch {
 		case d.storm.crashed:
-			d.storm.crashed = false
 			d.counts["crashes"]++
 			continue // the whole batch again, cut anew
 		case err != nil:
@@ -220,7 +228,7 @@ func kindBench(t testing.TB, e engine, kind, concurrency int) *bench {
 func converge(t testing.TB, b *bench, pick choose, prefix string, kind, operations int, watch bool, counts map[string]int) error {
 	h := &history{prefix: prefix, revision: kinds[kind].revision, pick: pick}
 	h.grow(operations, 1+pick("items", 4))
-	d := &delivery{b: b, h: h, pick: pick, storm: &storm{pick: pick, left: pick("faults", 10)}, counts: counts}
+	d := &delivery{b: b, h: h, pick: pick, storm: &storm{pick: pick, left: pick("storm", 16)}, counts: counts}
 	order := h.shuffle
 	if kinds[kind].ordered {
 		order = h.interleave
@@ -292,7 +300,7 @@ func TestConvergence(t *testing.T) {
 func TestConvergenceWithManyWriters(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
-	pick, counts := locked(seeded(seed)), map[string]int{}
+	pick, counts := seeded(seed), map[string]int{}
 	for round := range 200 {
 		kind := round % len(kinds)
 		if err := converge(t, kindBench(t, newMemory(), kind, 8), pick, "h-", kind, 30, false, counts); err != nil {
@@ -300,15 +308,6 @@ func TestConvergenceWithManyWriters(t *testing.T) {
 		}
 	}
 	wild(t, counts)
-}
-
-func locked(pick choose) choose {
-	var mu sync.Mutex
-	return func(label string, n int) int {
-		mu.Lock()
-		defer mu.Unlock()
-		return pick(label, n)
-	}
 }
 
 // soak is how many operations a soak test lives at least, and until when. HEATSINK_SOAK=<duration> makes it long.

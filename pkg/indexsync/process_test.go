@@ -577,6 +577,27 @@ func TestDistinctItemsAreWrittenAtTheSameTimeAndBounded(t *testing.T) {
 	})
 }
 
+// Behind a failure nothing new is begun; what was begun before it comes to its end.
+func TestBehindAFailureNothingIsBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &slow{inner: newMemory(), each: 10 * time.Millisecond}
+		b := newBench(t, w.inner.(engine), things(t, onlyManaged), func(c *indexsync.Config) { c.Concurrency = 4 })
+		b.spy.inner = w
+		b.spy.hook = func(_ int, in *dynamodb.PutItemInput) (bool, error) {
+			if strings.HasSuffix(s(in.Item["SK"]), "#i002") {
+				time.Sleep(15 * time.Millisecond) // the others are at their second item by then
+				return false, throttle()
+			}
+			return false, nil
+		}
+		result := b.process(t, distinct(100)...)
+		if result.FailedSequence != seq(2) || result.Stats.Upserts != 6 {
+			t.Errorf("failed %q, %d upserts; want 6", result.FailedSequence, result.Stats.Upserts)
+		}
+	})
+}
+
 func TestNothingIsBegunBeyondTheMarginAndTheRestIsReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
