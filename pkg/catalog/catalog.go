@@ -11,10 +11,20 @@ const (
 	UserTable  = "User"
 	ClaimTable = "Claim"
 	EventTable = "Event"
+	// EventRequestTable holds what makes a repeat of a request or upload meet itself: a record for each Idempotency-Key and each batch.
+	EventRequestTable = EventTable + "Request"
 )
 
+// EventShards is into how many shards a date of events is written: 20 take 3,000 write units a second at peak with room to grow. To change it, add a line whose
+// From is a date after the deployment, and keep the lines before it for as long as events of their dates are kept: readers ask the old and the new number.
+func EventShards() []schema.ShardEpoch {
+	return []schema.ShardEpoch{
+		{Shards: 20},
+	}
+}
+
 // Load compiles the definitions below. Its error, if any, names every fault; start-up, synth and test all stop on it.
-func Load() (*schema.Catalog, error) { return schema.Compile(user(), claim(), event()) }
+func Load() (*schema.Catalog, error) { return schema.Compile(user(), claim(), event(), eventRequest()) }
 
 func user() schema.TableDefinition {
 	return schema.TableDefinition{
@@ -92,5 +102,14 @@ func event() schema.TableDefinition {
 				Build:        schema.GSI,
 			},
 		},
+	}
+}
+
+func eventRequest() schema.TableDefinition {
+	return schema.TableDefinition{
+		Name:         EventRequestTable,
+		Attributes:   []schema.Attribute{{Name: "id", Type: schema.String}}, // key#<Idempotency-Key> or batch#<batchId>
+		PartitionKey: "id",
+		TTL:          "expiration_time",
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/heatsink-dev/heatsink/pkg/catalog"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
+	"github.com/heatsink-dev/heatsink/pkg/shard"
 )
 
 // A fault in catalog.go stops here, at synth and at start-up, with the same words.
@@ -34,6 +35,13 @@ func TestTheIndexesAreWhatTheContractSays(t *testing.T) {
 	second, ok := loaded.Index("team-status")
 	if !ok || second.Build != schema.Table || second.Type != schema.Table || len(second.SortKey) != 2 || second.Projection.Kind != schema.Include {
 		t.Errorf("team-status: %+v", second)
+	}
+}
+
+func TestTheShardsOfEventsAreALayout(t *testing.T) {
+	t.Parallel()
+	if _, err := shard.NewLayout(catalog.EventShards()...); err != nil {
+		t.Fatal(err)
 	}
 }
 
