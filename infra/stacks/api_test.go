@@ -159,6 +159,18 @@ func TestTheTokenIsOfTheIssuerForTheAudiences(t *testing.T) {
 	}
 }
 
+// Also the access log's, which no function names.
+func TestNoLogIsKeptForEver(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants {
+		for stack, template := range v.get(t).templates {
+			for id := range template.resources("AWS::Logs::LogGroup") {
+				says(v, stack, id, "Properties.RetentionInDays", map[bool]float64{true: 90, false: 14}[v.context["stage"] == "prod"]).test(t)
+			}
+		}
+	}
+}
+
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for id := range dev.get(t).stack(t, apiStack).resources("AWS::ApiGatewayV2::Api") {

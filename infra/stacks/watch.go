@@ -97,7 +97,7 @@ func (w *WatchStack) watchParked() {
 	w.alarm(alarm{
 		id: "RecordsParked", severity: page,
 		text:   "Change records could not be written to an index table. Look at the objects' reason, mend it, then: heatsink redrive.",
-		metric: metric("AWS/Events", "MatchedEvents", byRule, "Sum", 60), atLeast: 1, of: 1,
+		metric: metric("AWS/Events", "TriggeredRules", byRule, "Sum", 60), atLeast: 1, of: 1,
 	})
 	w.alarm(alarm{
 		id: "ParkedMessageFailed", severity: ticket,

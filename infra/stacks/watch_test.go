@@ -92,7 +92,7 @@ func wantedAlarms(rule string) []string {
 		add("%sNotIndexed [warn]: Heatsink NotIndexed{Function=indexer,Index=%s} Sum/300s >= 1 in 1 of 1, missing notBreaching", table, index)
 	}
 
-	add("RecordsParked [page]: AWS/Events MatchedEvents{RuleName=${%s}} Sum/60s >= 1 in 1 of 1, missing notBreaching", rule)
+	add("RecordsParked [page]: AWS/Events TriggeredRules{RuleName=${%s}} Sum/60s >= 1 in 1 of 1, missing notBreaching", rule)
 	add("ParkedMessageFailed [ticket]: AWS/Events FailedInvocations{RuleName=${%s}} Sum/60s >= 1 in 1 of 1, missing notBreaching", rule)
 	add("UploadsFailed [page]: AWS/SQS ApproximateNumberOfMessagesVisible{QueueName=${DEAD.QueueName}} Maximum/60s >= 1 in 1 of 1, missing notBreaching")
 	add("UploadsLate [ticket]: AWS/SQS ApproximateAgeOfOldestMessage{QueueName=${QUEUE.QueueName}} Maximum/60s > 3600 in 5 of 5, missing notBreaching")
@@ -223,7 +223,7 @@ var documented = map[string][]string{
 	"AWS/ApiGateway 5xx": {"ApiId,Stage"}, "AWS/ApiGateway 4xx": {"ApiId,Stage"}, "AWS/ApiGateway Count": {"ApiId,Stage"},
 	"AWS/ApiGateway Latency": {"ApiId,Stage"}, "AWS/ApiGateway IntegrationLatency": {"ApiId,Stage"},
 
-	"AWS/Events MatchedEvents": {"RuleName"}, "AWS/Events FailedInvocations": {"RuleName"},
+	"AWS/Events TriggeredRules": {"RuleName"}, "AWS/Events FailedInvocations": {"RuleName"},
 	"AWS/SQS ApproximateNumberOfMessagesVisible": {"QueueName"}, "AWS/SQS ApproximateAgeOfOldestMessage": {"QueueName"},
 
 	// Our own: what the functions write.
