@@ -37,8 +37,12 @@ func things(t testing.TB, change ...func(*schema.TableDefinition)) *schema.BaseT
 	definition := schema.TableDefinition{
 		Name: "Thing",
 		Attributes: []schema.Attribute{
-			{Name: "id", Type: schema.String}, {Name: "ID", Type: schema.String}, {Name: "managedKey", Type: schema.Number},
-			{Name: "teamId", Type: schema.String}, {Name: "status", Type: schema.String}, {Name: "joinedOn", Type: schema.String},
+			{Name: "id", Type: schema.String},
+			{Name: "ID", Type: schema.String},
+			{Name: "managedKey", Type: schema.Number},
+			{Name: "teamId", Type: schema.String},
+			{Name: "status", Type: schema.String},
+			{Name: "joinedOn", Type: schema.String},
 		},
 		PartitionKey: "id",
 		Private:      []string{"_secret"},
