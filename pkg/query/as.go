@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 )
@@ -34,24 +35,30 @@ func (e *DecodeError) Error() string {
 // attributevalue.Number or an any (which becomes an attributevalue.Number, never a float). Attributes that T does not name are left out. It makes no request; its error is a
 // [*DecodeError].
 func As[T any](items []ddb.Item) ([]T, error) {
+	decoder := newDecoder() // one for all: it costs as much as decoding a small item
 	decoded := make([]T, len(items))
 	for n, item := range items {
-		if err := decode(item, &decoded[n]); err != nil {
+		if err := decode(decoder, item, &decoded[n]); err != nil {
 			return nil, misfit[T](n, item, err)
 		}
 	}
 	return decoded, nil
 }
 
-func decode[T any](item ddb.Item, into *T) error {
-	return attributevalue.UnmarshalMapWithOptions(item, into, func(o *attributevalue.DecoderOptions) { o.UseNumber = true })
+func newDecoder() *attributevalue.Decoder {
+	return attributevalue.NewDecoder(func(o *attributevalue.DecoderOptions) { o.UseNumber = true })
+}
+
+func decode[T any](decoder *attributevalue.Decoder, item ddb.Item, into *T) error {
+	return decoder.Decode(&types.AttributeValueMemberM{Value: item}, into)
 }
 
 // misfit finds which attribute it was, by decoding each on its own: the decoder does not say.
 func misfit[T any](n int, item ddb.Item, cause error) error {
+	decoder := newDecoder()
 	for _, name := range slices.Sorted(maps.Keys(item)) {
 		var alone T
-		if err := decode(ddb.Item{name: item[name]}, &alone); err != nil {
+		if err := decode(decoder, ddb.Item{name: item[name]}, &alone); err != nil {
 			return &DecodeError{Item: n, Attribute: name, Reason: reason(err)}
 		}
 	}
