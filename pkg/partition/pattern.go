@@ -1,0 +1,148 @@
+package partition
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// kind is what a placeholder of a key pattern stands for.
+type kind uint8
+
+const (
+	kindTime   kind = iota + 1 // dates and times: one value now
+	kindSerial                 // numbers that grow
+	kindSpread                 // shard numbers and random text
+	kindFew                    // a fixed, small set
+	kindMany                   // ids: as many values as there are things
+	kindOther
+)
+
+// words that a placeholder may carry, and what they mean.
+var words = map[string]kind{
+	"date": kindTime, "day": kindTime, "today": kindTime, "week": kindTime, "month": kindTime, "year": kindTime, "hour": kindTime, "minute": kindTime,
+	"time": kindTime, "timestamp": kindTime, "ts": kindTime, "ms": kindTime, "millis": kindTime, "seconds": kindTime, "epoch": kindTime, "now": kindTime,
+	"ulid": kindTime, "ksuid": kindTime,
+	"seq": kindSerial, "sequence": kindSerial, "serial": kindSerial, "counter": kindSerial, "offset": kindSerial, "version": kindSerial,
+	"shard": kindSpread, "random": kindSpread, "bucket": kindSpread, "suffix": kindSpread, "hash": kindSpread,
+	"status": kindFew, "state": kindFew, "type": kindFew, "kind": kindFew, "flag": kindFew, "bool": kindFew, "country": kindFew, "region": kindFew, "gender": kindFew,
+	"tier": kindFew, "plan": kindFew, "category": kindFew, "level": kindFew, "env": kindFew, "stage": kindFew, "topic": kindFew,
+	"id": kindMany, "uuid": kindMany, "user": kindMany, "device": kindMany, "session": kindMany, "email": kindMany, "order": kindMany, "event": kindMany,
+	"account": kindMany, "team": kindMany, "tenant": kindMany,
+}
+
+const (
+	// unbounded stands for more values than matter.
+	unbounded = math.MaxInt64
+	// fewValues is assumed of a small set whose size isn't given.
+	fewValues = 5
+)
+
+// placeholder of a pattern.
+type placeholder struct {
+	name   string
+	kind   kind
+	values int64 // at one time
+	given  bool  // the pattern says how many
+}
+
+// Pattern is how a key attribute's values are made: text with placeholders, such as {date}#{shard:20} or ORDERS. A number behind a
+// placeholder's name is how many values it has.
+type Pattern struct {
+	text  string
+	parts []placeholder
+}
+
+var placeholders = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// ParsePattern reads a pattern. A placeholder's name is a word like date, ms, shard, status or userId, whose last word counts; others are taken as unknown.
+func ParsePattern(text string) (Pattern, error) {
+	p := Pattern{text: text}
+	if text == "" {
+		return p, fmt.Errorf("the pattern is empty")
+	}
+	if rest := placeholders.ReplaceAllString(text, ""); strings.ContainsAny(rest, "{}") {
+		return p, fmt.Errorf("pattern %q: a brace has no partner", text)
+	}
+	for _, match := range placeholders.FindAllStringSubmatch(text, -1) {
+		name, count, given := strings.Cut(match[1], ":")
+		if name == "" {
+			return p, fmt.Errorf("pattern %q: a placeholder has no name", text)
+		}
+		part := placeholder{name: name, kind: meaning(name), given: given}
+		if given {
+			values, err := strconv.ParseInt(count, 10, 64)
+			if err != nil || values < 1 || values > 1_000_000_000 {
+				return p, fmt.Errorf("pattern %q: how many values {%s} has must be a number from 1 to 1000000000", text, name)
+			}
+			part.values = values
+		} else {
+			part.values = map[kind]int64{kindTime: 1, kindSerial: unbounded, kindSpread: unbounded, kindFew: fewValues, kindMany: unbounded, kindOther: unbounded}[part.kind]
+		}
+		p.parts = append(p.parts, part)
+	}
+	return p, nil
+}
+
+// String is the text that was read.
+func (p Pattern) String() string { return p.text }
+
+// meaning takes the last word of a name: userId, order_status, created-time.
+func meaning(name string) kind {
+	if known, ok := words[strings.ToLower(name)]; ok {
+		return known
+	}
+	start := strings.LastIndexFunc(name, func(r rune) bool { return r >= 'A' && r <= 'Z' || r == '_' || r == '-' || r == '.' })
+	if start >= 0 {
+		last := strings.ToLower(strings.TrimLeft(name[start:], "_-."))
+		if known, ok := words[last]; ok {
+			return known
+		}
+		if last == "on" || last == "at" { // joinedOn, created_at
+			return kindTime
+		}
+	}
+	if strings.HasSuffix(strings.ToLower(name), "id") {
+		return kindMany
+	}
+	return kindOther
+}
+
+// GuessPattern makes a pattern of an attribute's name; false where the name tells nothing.
+func GuessPattern(attribute string) (string, bool) {
+	if attribute == "" || meaning(attribute) == kindOther {
+		return "", false
+	}
+	return "{" + attribute + "}", true
+}
+
+// has finds the first placeholder of a kind.
+func (p Pattern) has(wanted ...kind) (placeholder, bool) {
+	for _, part := range p.parts {
+		for _, k := range wanted {
+			if part.kind == k {
+				return part, true
+			}
+		}
+	}
+	return placeholder{}, false
+}
+
+// concurrent is how many values there are at one time.
+func (p Pattern) concurrent() int64 {
+	values := int64(1)
+	for _, part := range p.parts {
+		if part.values > unbounded/values {
+			return unbounded
+		}
+		values *= part.values
+	}
+	return values
+}
+
+// increasing reports whether the values only grow: the pattern begins, behind fixed text, with a time or a serial number.
+func (p Pattern) increasing() bool {
+	return len(p.parts) > 0 && (p.parts[0].kind == kindTime || p.parts[0].kind == kindSerial)
+}
