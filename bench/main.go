@@ -29,6 +29,7 @@ var subjects = []subject{
 	{"page", pages},
 	{"amplification", amplification},
 	{"batch", batches},
+	{"claims", claims},
 	{"cold start", coldStarts},
 }
 

@@ -104,6 +104,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			code = refused.code
 		}
 		out, _ = json.Marshal(map[string]string{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": err.Error()})
+		if transaction, ok := errors.AsType[*cancelled](err); ok {
+			out = transaction.body()
+		}
 		status = http.StatusBadRequest
 	}
 	header := w.Header()
@@ -121,6 +124,12 @@ func (s *Server) do(operation string, body []byte) ([]byte, error) {
 		return s.query(body)
 	case "PutItem":
 		return s.putItem(body)
+	case "GetItem":
+		return s.getItem(body)
+	case "UpdateItem":
+		return s.updateItem(body)
+	case "TransactWriteItems":
+		return s.transact(body)
 	case "BatchWriteItem":
 		return s.batchWrite(body)
 	case "CreateTable":

@@ -106,10 +106,6 @@ func (x *index) insert(r *row) {
 
 // put stores an item, unless test refuses what is there.
 func (t *table) put(item ddb.Item, test condition) (stored bool, err error) {
-	r, err := newRow(item)
-	if err != nil {
-		return false, err
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.primary.get(item)
@@ -119,6 +115,15 @@ func (t *table) put(item ddb.Item, test condition) (stored bool, err error) {
 	}
 	if test != nil && !test(there) {
 		return false, nil
+	}
+	return true, t.store(before, item)
+}
+
+// store puts an item in the place of the one before, which may be nil. The table is locked.
+func (t *table) store(before *row, item ddb.Item) error {
+	r, err := newRow(item)
+	if err != nil {
+		return err
 	}
 	for _, x := range t.indexes {
 		if before != nil {
@@ -133,20 +138,24 @@ func (t *table) put(item ddb.Item, test condition) (stored bool, err error) {
 				}
 			}
 			if kept, err = newRow(part); err != nil {
-				return false, err
+				return err
 			}
 		}
 		x.insert(kept)
 	}
 	t.primary.insert(r)
-	return true, nil
+	return nil
 }
 
 // remove deletes an item by key.
 func (t *table) remove(key ddb.Item) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before := t.primary.get(key)
+	t.drop(t.primary.get(key))
+}
+
+// drop deletes a row, which may be nil. The table is locked.
+func (t *table) drop(before *row) {
 	if before == nil {
 		return
 	}
