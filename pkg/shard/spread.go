@@ -12,7 +12,7 @@ func Random(n int, intN func(int) int) int { return intN(n) }
 // It is no protection against ids chosen to meet in one shard.
 func Stable(id string, n int) int {
 	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(id)) // never fails
+	_, _ = hash.Write([]byte(id))        // never fails
 	return int(hash.Sum64() % uint64(n)) //nolint:gosec // n is positive, the result less than n
 }
 
@@ -28,6 +28,6 @@ func NewDealer(start uint64) *Dealer {
 
 // Take takes the next rows of n shards out of the turn, and gives the shard of the first: row i of them goes to (first + i) mod n.
 func (d *Dealer) Take(rows, n int) (first int) {
-	taken, of := uint64(rows), uint64(n) //nolint:gosec // both are positive
+	taken, of := uint64(rows), uint64(n)         //nolint:gosec // both are positive
 	return int((d.next.Add(taken) - taken) % of) //nolint:gosec // less than n
 }

@@ -1,0 +1,163 @@
+package buffer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/heatsink-dev/heatsink/pkg/ddb"
+)
+
+// Attributes of a record in the request table.
+const (
+	recordID      = "id" // key#<Idempotency-Key>
+	recordBatch   = "batch_id"
+	recordTime    = "time"
+	recordShards  = "shards"
+	recordFirst   = "first_shard"
+	recordHash    = "body_hash"
+	recordStored  = "stored" // all events are
+	recordExpires = "expiration_time"
+	keyPrefix     = "key#"
+)
+
+// record of an idempotency key: what fixes the keys of the request's events, and a hash of them.
+type record struct {
+	batch  Batch
+	hash   string
+	stored bool
+}
+
+func (s *Store) writeKeyed(ctx, send context.Context, request WriteRequest) (*Written, error) {
+	if err := CheckIdempotencyKey(request.IdempotencyKey); err != nil {
+		return nil, err
+	}
+	fresh, err := s.NewBatch(len(request.Events))
+	if err != nil {
+		return nil, err
+	}
+	hash := hashOf(request.Events)
+	kept, err := s.keep(ctx, request.IdempotencyKey, record{batch: fresh, hash: hash})
+	if err != nil {
+		return nil, fmt.Errorf("keep the record of an idempotency key: %w", err)
+	}
+	if kept.hash != hash {
+		return nil, ErrIdempotencyMismatch
+	}
+	w := &writing{Store: s, batch: kept.batch, events: request.Events}
+	if !kept.stored {
+		err = w.run(ctx, send, true)
+	}
+	written := w.written(err)
+	written.Repeated = kept.batch.ID != fresh.ID
+	if err == nil && !kept.stored {
+		s.markStored(ctx, request.IdempotencyKey, kept.batch)
+	}
+	return written, err
+}
+
+// keep puts the record if there is none, or one whose time is over, and gives the one that is there then. A put whose answer was lost is sent again: it is then
+// refused by its own work.
+func (s *Store) keep(ctx context.Context, key string, own record) (record, error) {
+	now := s.config.Now()
+	in := &dynamodb.PutItemInput{
+		TableName: &s.config.RequestTable,
+		Item: ddb.Item{
+			recordID: str(keyPrefix + key), recordBatch: str(own.batch.ID), recordTime: num(own.batch.Time), recordShards: num(int64(own.batch.Shards)),
+			recordFirst: num(int64(own.batch.First)), recordHash: str(own.hash), recordExpires: num(now.Add(KeyLife).Unix()),
+		},
+		ConditionExpression:                 aws.String("attribute_not_exists(#id) OR #expires <= :now"), // TTL deletes late
+		ExpressionAttributeNames:            map[string]string{"#id": recordID, "#expires": recordExpires},
+		ExpressionAttributeValues:           ddb.Item{":now": num(now.Unix())},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	err := s.repeat(ctx, func(ctx context.Context) error {
+		_, err := s.config.Client.PutItem(ctx, in, once)
+		return err
+	})
+	if err == nil {
+		return own, nil
+	}
+	failure := ddb.Classify(err)
+	if failure.Class != ddb.ConditionFailed {
+		return record{}, err
+	}
+	return readRecord(failure.Item)
+}
+
+func readRecord(item ddb.Item) (record, error) {
+	stored, _ := item[recordStored].(*types.AttributeValueMemberBOOL)
+	kept := record{
+		batch: Batch{
+			ID: text(item, recordBatch), Time: integer(item, recordTime), Shards: int(integer(item, recordShards)), First: int(integer(item, recordFirst)),
+		},
+		hash: text(item, recordHash), stored: stored != nil && stored.Value,
+	}
+	return kept, kept.batch.Check()
+}
+
+// markStored spares a repeat its puts. It is no more than that, so that a failure changes nothing.
+func (s *Store) markStored(ctx context.Context, key string, batch Batch) {
+	_, _ = s.config.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.config.RequestTable, Key: ddb.Item{recordID: str(keyPrefix + key)},
+		UpdateExpression:          aws.String("SET #stored = :true"),
+		ConditionExpression:       aws.String("#batch = :batch"),
+		ExpressionAttributeNames:  map[string]string{"#stored": recordStored, "#batch": recordBatch},
+		ExpressionAttributeValues: ddb.Item{":true": &types.AttributeValueMemberBOOL{Value: true}, ":batch": str(batch.ID)},
+	}, once)
+}
+
+// repeat sends until the outcome is definite or the time ends, when the request is safe to send twice. Each try has AttemptTimeout.
+func (s *Store) repeat(ctx context.Context, try func(context.Context) error) error {
+	for attempt := 1; ; attempt++ {
+		one, cancel := context.WithTimeout(ctx, s.config.AttemptTimeout)
+		err := try(one)
+		cancel()
+		switch ddb.Classify(err).Class {
+		case ddb.Conflict, ddb.Throttled, ddb.UnknownOutcome:
+			if !s.config.Retry.Wait(ctx, attempt) {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+}
+
+// hashOf is one text for one list of events.
+func hashOf(events []json.RawMessage) string {
+	hash := sha256.New()
+	var length [8]byte
+	for _, event := range events {
+		binary.BigEndian.PutUint64(length[:], uint64(len(event)))
+		_, _ = hash.Write(length[:]) // never fails
+		_, _ = hash.Write(event)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// maxKeyLen of an idempotency key.
+const maxKeyLen = 64
+
+// CheckIdempotencyKey says what is wrong with a key, as a [*FieldError].
+func CheckIdempotencyKey(key string) error {
+	fault := bad("Idempotency-Key", "must be 1 to %d of A-Z a-z 0-9 - _ . ~, and not . or .. alone", maxKeyLen)
+	if key == "" || len(key) > maxKeyLen || key == "." || key == ".." {
+		return fault
+	}
+	for n := range len(key) {
+		switch c := key[n]; {
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_', c == '.', c == '~':
+		default:
+			return fault
+		}
+	}
+	return nil
+}
