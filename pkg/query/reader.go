@@ -38,7 +38,7 @@ type Reader struct {
 	// keys are parts and base as a GSI row holds them, in the codec's order.
 	keys     []sortkey.Part
 	keyNames []string
-	// hidden names are in no answer: reserved, then private.
+	// hidden names are in no answer: reserved, those first that each row of an index table has, then private.
 	hidden []string
 }
 

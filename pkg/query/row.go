@@ -94,9 +94,16 @@ func (r *Reader) answers(q *question, rows []ddb.Item) {
 		}
 		return
 	}
+	always, seldom := 0, r.hidden
+	if q.form == schema.Table {
+		always, seldom = 2, r.hidden[2:] // SK and _v, which each row of an index table has
+	}
 	for _, row := range rows {
-		for _, name := range r.hidden {
-			if _, has := row[name]; has { // mostly not, and asking costs less than deleting
+		for _, name := range r.hidden[:always] {
+			delete(row, name)
+		}
+		for _, name := range seldom {
+			if _, has := row[name]; has { // asking costs less than deleting
 				delete(row, name)
 			}
 		}
