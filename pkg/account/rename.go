@@ -35,9 +35,10 @@ func (r *revision) read(ctx context.Context) (*User, error) {
 	if r.incarnation == nil {
 		r.incarnation = &u.Incarnation
 	}
-	if *r.incarnation != u.Incarnation {
+	if !sameLife(*r.incarnation, u.Incarnation) {
 		return nil, nil //nolint:nilnil // nil is the answer
 	}
+	r.incarnation = &u.Incarnation
 	return u, nil
 }
 
