@@ -54,6 +54,16 @@ func TestTablesAreTheCatalogs(t *testing.T) {
 			},
 		}),
 
+		// What outside programs rely on, from the deployment's own catalog.
+		says(own, data, "UserTable", "Properties.KeySchema", key("userId")),
+		says(own, data, "UserManagedIndexTable", "Properties.KeySchema", key("ID", "SK")),
+		says(own, data, "ClaimTable", "Properties.KeySchema", key("pk")),
+		says(own, data, "EventTable", "Properties.KeySchema", key("message_pk", "message_sk")),
+		outputs(own, data, "UserTableName", "${UserTable}"),
+		outputs(own, data, "UserManagedIndexTableName", "${UserManagedIndexTable}"),
+		outputs(own, data, "ClaimTableName", "${ClaimTable}"),
+		outputs(own, data, "EventTableName", "${EventTable}"),
+
 		// A sort key of two parts is two RANGE attributes, in order; an index may have none; an Include projection lists its attributes.
 		says(other, data, "UserTable", "Properties.GlobalSecondaryIndexes", list{
 			object{
@@ -75,8 +85,8 @@ func TestTablesAreTheCatalogs(t *testing.T) {
 	}
 }
 
-// tables of the deployment's own catalog. Another logical id is another, empty table.
-var tables = []string{"UserTable", "UserManagedIndexTable", "UserTeamStatusIndexTable", "ClaimTable", "EventTable"}
+// tables of the catalog as shipped. Another logical id is another, empty table.
+var tables = []string{"UserTable", "UserManagedIndexTable", "UserTeamStatusIndexTable", "ClaimTable", "EventTable", "EventRequestTable"}
 
 func TestEveryTableIsSafeAndOnDemand(t *testing.T) {
 	t.Parallel()
@@ -240,7 +250,8 @@ func TestOnlyWhatStaysIsExported(t *testing.T) {
 		}
 	}
 	want := []string{
-		"${ClaimTable.Arn}", "${ClaimTable}", "${CursorSecret}", "${EventTable.Arn}", "${EventTable}", "${FailureBucket.Arn}", "${FailureBucket}",
+		"${ClaimTable.Arn}", "${ClaimTable}", "${CursorSecret}", "${EventTable.Arn}", "${EventTable}",
+		"${EventRequestTable.Arn}", "${EventRequestTable}", "${FailureBucket.Arn}", "${FailureBucket}",
 		"${UploadBucket.Arn}", "${UploadBucket}", "${UserTable.Arn}", "${UserTable}",
 	}
 	for value := range exported {

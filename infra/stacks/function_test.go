@@ -129,6 +129,8 @@ func TestFunctionsAreToldTheirTables(t *testing.T) {
 		variable(dev, "events", "CURSOR_SECRET", "${CursorSecret}"),
 		variable(dev, "events", "UPLOAD_BUCKET", "${UploadBucket}"),
 		variable(dev, "ingest", "TABLE_EVENT", "${EventTable}"),
+		variable(dev, "events", "TABLE_EVENT_REQUEST", "${EventRequestTable}"),
+		variable(dev, "ingest", "TABLE_EVENT_REQUEST", "${EventRequestTable}"),
 		variable(dev, "ingest", "UPLOAD_BUCKET", "${UploadBucket}"),
 		variable(other, "indexer", "TABLE_ORDER", "${OrderTable}"),
 		variable(other, "indexer", "TABLE_ORDER_ORDERS_INDEX", "${OrderOrdersIndexTable}"),

@@ -1,12 +1,6 @@
 package stacks
 
 import (
-	"maps"
-	"slices"
-	"strings"
-
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
-
 	"github.com/heatsink-dev/heatsink/pkg/catalog"
 	"github.com/heatsink-dev/heatsink/pkg/edge/routes"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
@@ -87,14 +81,14 @@ func (a *APIStack) addEvents(b *builder, data *DataStack) *function {
 		MemoryMB: 1024, TimeoutSeconds: httpTimeout, Reserved: 100,
 		Environment: environment,
 	})
-	tables, indexes := data.eventTables(b.catalog)
 	grant(
 		events,
 		allow([]string{
 			"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query",
 			"dynamodb:PutItem", "dynamodb:BatchWriteItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem",
-		}, arns(tables)...),
-		allow([]string{"dynamodb:Query"}, indexes...),
+		}, data.Tables[catalog.EventTable].TableArn()),
+		allow([]string{"dynamodb:Query"}, data.eventIndexes(b.catalog)...),
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, data.Tables[catalog.EventRequestTable].TableArn()),
 		allow([]string{"secretsmanager:GetSecretValue"}, data.CursorSecret.SecretArn()),
 	)
 	if b.options.Has(routes.Ingest) {
@@ -105,42 +99,22 @@ func (a *APIStack) addEvents(b *builder, data *DataStack) *function {
 	return events
 }
 
-// eventTables lists the tables of the event buffer (the ones whose name begins with Event: the events, and the records of keys and batches that
-// belong to them) and the ARNs of their GSIs.
-func (d *DataStack) eventTables(tables *schema.Catalog) (names map[string]awsdynamodb.Table, indexes []*string) {
-	names = map[string]awsdynamodb.Table{}
-	for _, table := range tables.Tables() {
-		if !isEventTable(table) {
-			continue
-		}
-		names[table.Name] = d.Tables[table.Name]
+// eventIndexes lists the ARNs of the event table's GSIs.
+func (d *DataStack) eventIndexes(tables *schema.Catalog) []*string {
+	var resources []*string
+	if table, known := tables.Table(catalog.EventTable); known {
 		for _, index := range table.Indexes {
-			indexes = append(indexes, d.forms(index)...)
+			resources = append(resources, d.forms(index)...)
 		}
 	}
-	return names, indexes
+	return resources
 }
 
+// eventVariables is what both functions of the event buffer read.
 func (d *DataStack) eventVariables(b *builder) map[string]*string {
-	tables, _ := d.eventTables(b.catalog)
-	variables := map[string]*string{}
-	for name := range tables {
-		maps.Copy(variables, d.tableVariables(name))
-	}
-	if d.Uploads != nil {
+	variables := d.tableVariables(catalog.EventTable, catalog.EventRequestTable)
+	if b.options.Has(routes.Ingest) {
 		variables[schema.EnvUploadBucket] = d.Uploads.BucketName()
 	}
 	return variables
-}
-
-func isEventTable(table *schema.BaseTable) bool {
-	return strings.HasPrefix(table.Name, catalog.EventTable)
-}
-
-func arns(tables map[string]awsdynamodb.Table) []*string {
-	var list []*string
-	for _, name := range slices.Sorted(maps.Keys(tables)) {
-		list = append(list, tables[name].TableArn())
-	}
-	return list
 }

@@ -135,15 +135,18 @@ var wanted = map[string][]string{
 		"dynamodb:ConditionCheckItem on ${EventTable.Arn}",
 		"dynamodb:Query on ${EventTable.Arn}/index/pending-index",
 		"dynamodb:Query on ${EventTable.Arn}/index/failed-pending-index",
+		"dynamodb:GetItem on ${EventRequestTable.Arn}",
+		"dynamodb:PutItem on ${EventRequestTable.Arn}",
+		"dynamodb:UpdateItem on ${EventRequestTable.Arn}",
 		"s3:PutObject on ${UploadBucket.Arn}/uploads/*" + ownAccount,
 		"secretsmanager:GetSecretValue on ${CursorSecret}",
 	},
 	"ingest": {
 		"dynamodb:GetItem on ${EventTable.Arn}",
-		"dynamodb:Query on ${EventTable.Arn}",
 		"dynamodb:PutItem on ${EventTable.Arn}",
-		"dynamodb:UpdateItem on ${EventTable.Arn}",
-		"dynamodb:ConditionCheckItem on ${EventTable.Arn}",
+		"dynamodb:GetItem on ${EventRequestTable.Arn}",
+		"dynamodb:PutItem on ${EventRequestTable.Arn}",
+		"dynamodb:UpdateItem on ${EventRequestTable.Arn}",
 		"s3:GetObject on ${UploadBucket.Arn}/uploads/*" + ownAccount,
 		"sqs:ReceiveMessage on ${Uploads.Arn}",
 		"sqs:DeleteMessage on ${Uploads.Arn}",
@@ -152,8 +155,8 @@ var wanted = map[string][]string{
 	},
 }
 
-// own adds a function's log to what it may do, and writes the names that CDK makes up as we mean them.
-func own(t template, function string, want []string) []string {
+// withLog adds a function's log to what it may do, and writes the names that CDK makes up as we mean them.
+func withLog(t template, function string, want []string) []string {
 	group, _ := at(t.resources("")[function], "Properties.LoggingConfig.LogGroup")
 	want = append(slices.Clone(want),
 		"logs:CreateLogStream on ${"+trim(group)+".Arn}", "logs:PutLogEvents on ${"+trim(group)+".Arn}")
@@ -175,7 +178,7 @@ func TestEachFunctionMayDoExactlyWhatItDoes(t *testing.T) {
 		for name, want := range wanted {
 			id := functionID(name)
 			check := func(t template) error {
-				if diff := cmp.Diff(own(t, id, want), grants(t, id)); diff != "" {
+				if diff := cmp.Diff(withLog(t, id, want), grants(t, id)); diff != "" {
 					return fmt.Errorf("%s (-want +got):\n%s", name, diff)
 				}
 				return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/heatsink-dev/heatsink/pkg/catalog"
 	"github.com/heatsink-dev/heatsink/pkg/edge/routes"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 )
@@ -67,12 +68,11 @@ func (i *IngestStack) addFunction(b *builder, data *DataStack) {
 		Name: routes.Ingest, Description: "stores the events of an upload",
 		MemoryMB: 1024, TimeoutSeconds: ingestTimeout, Reserved: 10, Environment: environment,
 	})
-	tables, _ := data.eventTables(b.catalog)
 	grant(
 		i.Ingest,
-		allow([]string{
-			"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem",
-		}, arns(tables)...),
+		// Each event is put under its own key, on condition that it is not there; the batch's record says how far the upload is.
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, data.Tables[catalog.EventTable].TableArn()),
+		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, data.Tables[catalog.EventRequestTable].TableArn()),
 		ownBucket(i.Stack, allow([]string{"s3:GetObject"}, below(data.Uploads, uploadPrefix))),
 		allow([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}, i.Queue.QueueArn()),
 	)

@@ -49,7 +49,7 @@ type variant struct {
 	name      string
 	context   map[string]string
 	functions []string
-	tables    func() (*schema.Catalog, error) // the deployment's own if nil
+	tables    func() (*schema.Catalog, error)
 
 	once     sync.Once
 	assembly *assembly
@@ -57,18 +57,19 @@ type variant struct {
 }
 
 var (
-	dev   = &variant{name: "dev", context: map[string]string{}, functions: everything}
-	prod  = &variant{name: "prod", context: map[string]string{"stage": "prod"}, functions: everything}
-	token = &variant{name: "token", functions: core, context: map[string]string{
+	own   = &variant{name: "own", context: map[string]string{}, functions: everything, tables: catalog.Load}
+	dev   = &variant{name: "dev", context: map[string]string{}, functions: everything, tables: shippedCatalog}
+	prod  = &variant{name: "prod", context: map[string]string{"stage": "prod"}, functions: everything, tables: shippedCatalog}
+	token = &variant{name: "token", functions: core, tables: shippedCatalog, context: map[string]string{
 		"stage": "prod", "auth": "jwt", "jwtIssuer": "https://issuer.example/", "jwtAudience": "web, app",
 	}}
-	local = &variant{name: "local", functions: everything, context: map[string]string{
+	local = &variant{name: "local", functions: everything, tables: shippedCatalog, context: map[string]string{
 		"local": "true", "auth": "none", "localEndpoint": "http://127.0.0.1:4566/",
 	}}
 	other = &variant{name: "other", functions: core, context: map[string]string{}, tables: otherCatalog}
 )
 
-var variants = []*variant{dev, prod, token, local, other}
+var variants = []*variant{own, dev, prod, token, local, other}
 
 // assembly is what a synthesis wrote.
 type assembly struct {
@@ -106,11 +107,7 @@ func (v *variant) synthesize() (*assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	load := v.tables
-	if load == nil {
-		load = catalog.Load
-	}
-	tables, err := load()
+	tables, err := v.tables()
 	if err != nil {
 		return nil, err
 	}
@@ -160,74 +157,6 @@ func readJSON(file string, into any) error {
 		return err
 	}
 	return json.Unmarshal(text, into)
-}
-
-// resolver writes CloudFormation's references out as text, also through an output of another stack, so that an expectation reads as what is meant:
-// ${UserTable.Arn}/index/managed.
-type resolver struct {
-	raw   map[string]map[string]any
-	stack string
-}
-
-func (r *resolver) plain(value any) any {
-	switch value := value.(type) {
-	case []any:
-		list := make([]any, len(value))
-		for n, element := range value {
-			list[n] = r.plain(element)
-		}
-		return list
-	case map[string]any:
-		if len(value) == 1 {
-			for function, argument := range value {
-				if text, ok := r.function(function, argument); ok {
-					return text
-				}
-			}
-		}
-		object := map[string]any{}
-		for name, member := range value {
-			object[name] = r.plain(member)
-		}
-		return object
-	default:
-		return value
-	}
-}
-
-func (r *resolver) function(name string, argument any) (string, bool) {
-	switch name {
-	case "Ref":
-		return "${" + argument.(string) + "}", true
-	case "Fn::GetAtt":
-		parts := argument.([]any)
-		return "${" + parts[0].(string) + "." + parts[1].(string) + "}", true
-	case "Fn::Sub":
-		text, plain := argument.(string)
-		return text, plain
-	case "Fn::Join":
-		parts := argument.([]any)
-		var texts []string
-		for _, part := range r.plain(parts[1]).([]any) {
-			texts = append(texts, fmt.Sprint(part))
-		}
-		return strings.Join(texts, parts[0].(string)), true
-	case "Fn::ImportValue":
-		for stack, parsed := range r.raw {
-			for _, output := range outputsOf(parsed) {
-				if export, ok := output["Export"].(map[string]any); ok && export["Name"] == argument {
-					return fmt.Sprint((&resolver{r.raw, stack}).plain(output["Value"])), true
-				}
-			}
-		}
-	case "Fn::GetStackOutput":
-		spec := argument.(map[string]any)
-		stack := spec["StackName"].(string)
-		if output, ok := outputsOf(r.raw[stack])[spec["OutputName"].(string)]; ok {
-			return fmt.Sprint((&resolver{r.raw, stack}).plain(output["Value"])), true
-		}
-	}
-	return "", false
 }
 
 func outputsOf(parsed map[string]any) map[string]map[string]any {
@@ -325,39 +254,4 @@ func text(value any) string {
 		return fmt.Sprint(value)
 	}
 	return string(encoded)
-}
-
-// otherCatalog is a catalog unlike the deployment's own: a GSI whose sort key has two parts, a GSI with none, a second table with a stream, a table with
-// a sort key and a TTL.
-func otherCatalog() (*schema.Catalog, error) {
-	return schema.Compile(
-		schema.TableDefinition{
-			Name: "User",
-			Attributes: []schema.Attribute{
-				{Name: "id", Type: schema.String},
-				{Name: "team", Type: schema.String},
-				{Name: "state", Type: schema.String},
-				{Name: "since", Type: schema.Number},
-				{Name: "photo", Type: schema.Binary},
-			},
-			PartitionKey: "id",
-			Indexes: []schema.IndexDefinition{
-				{
-					Name: "by-team", PartitionKey: "team", SortKey: []schema.Part{{Name: "state"}, {Name: "since"}},
-					Projection: schema.Projection{Kind: schema.Include, Attributes: []string{"name"}}, TombstoneRetention: 48 * 60 * 60 * 1e9,
-					Build: schema.GSI | schema.Table, Type: schema.GSI,
-				},
-				{Name: "by-photo", PartitionKey: "photo", Projection: schema.Projection{Kind: schema.KeysOnly}, Build: schema.GSI},
-			},
-		},
-		schema.TableDefinition{
-			Name:         "Order",
-			Attributes:   []schema.Attribute{{Name: "customer", Type: schema.String}, {Name: "at", Type: schema.Number}, {Name: "state", Type: schema.String}},
-			PartitionKey: "customer", SortKey: "at", TTL: "until",
-			Indexes: []schema.IndexDefinition{{
-				Name: "orders", PartitionKey: "state", SortKey: []schema.Part{{Name: "at"}}, Projection: schema.Projection{Kind: schema.All},
-				TombstoneRetention: 48 * 60 * 60 * 1e9, Build: schema.Table,
-			}},
-		},
-	)
 }

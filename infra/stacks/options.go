@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"os"
@@ -63,7 +64,7 @@ var (
 // must hold its build. An error is one line that names the key and the values it takes.
 func ReadOptions(context map[string]string, root string) (Options, error) {
 	o := Options{
-		Stage: Stage(or(context["stage"], string(Dev))), Auth: Auth(or(context["auth"], string(IAM))),
+		Stage: Stage(cmp.Or(context["stage"], string(Dev))), Auth: Auth(cmp.Or(context["auth"], string(IAM))),
 		LocalEndpoint: context["localEndpoint"], JWTIssuer: context["jwtIssuer"],
 	}
 	switch context["local"] {
@@ -96,7 +97,7 @@ func ReadOptions(context map[string]string, root string) (Options, error) {
 	if o.Local {
 		architecture = "local"
 	}
-	o.Dist = or(context["dist"], filepath.Join(root, "dist", architecture))
+	o.Dist = cmp.Or(context["dist"], filepath.Join(root, "dist", architecture))
 	for _, name := range o.Functions {
 		if file := filepath.Join(o.Dist, name, "bootstrap"); !exists(file) {
 			return o, fmt.Errorf("%s does not exist: build the functions first (make synth, make deploy and make up do)", file)
@@ -151,13 +152,6 @@ func (o *Options) readAuth(audience string) error {
 
 // hostArchitecture is GOARCH of the machine that synthesizes, where the local cloud runs functions as plain processes.
 const hostArchitecture = runtime.GOARCH
-
-func or(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
-}
 
 func exists(file string) bool {
 	info, err := os.Stat(file)

@@ -1,6 +1,8 @@
 package stacks
 
 import (
+	"cmp"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
@@ -134,7 +136,7 @@ func (w *WatchStack) alarm(a alarm) {
 	props := &awscloudwatch.AlarmProps{
 		AlarmDescription:  jsii.String("[" + string(a.severity) + "] heatsink " + string(w.b.options.Stage) + ": " + a.text),
 		Metric:            a.metric,
-		EvaluationPeriods: jsii.Number(a.of), DatapointsToAlarm: jsii.Number(or0(a.points, a.of)),
+		EvaluationPeriods: jsii.Number(a.of), DatapointsToAlarm: jsii.Number(cmp.Or(a.points, a.of)),
 		TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
 	}
 	if a.missingIsBad {
@@ -152,13 +154,6 @@ func (w *WatchStack) alarm(a alarm) {
 	fixLogicalID(built.Node().DefaultChild(), a.id)
 	built.AddAlarmAction(w.action)
 	built.AddOkAction(w.action)
-}
-
-func or0(value, fallback float64) float64 {
-	if value == 0 {
-		return fallback
-	}
-	return value
 }
 
 // metric names one metric exactly: with a dimension too few, CloudWatch takes it for another one, which has no data, and an alarm on it is silent for ever.

@@ -104,6 +104,7 @@ func wantedAlarms(rule string) []string {
 		{"UserTeamStatusIndex", "TableName=${UserTeamStatusIndexTable}"},
 		{"Claim", "TableName=${ClaimTable}"},
 		{"Event", "TableName=${EventTable}"},
+		{"EventRequest", "TableName=${EventRequestTable}"},
 		{"EventPendingIndexGSI", "GlobalSecondaryIndexName=pending-index,TableName=${EventTable}"},
 		{"EventFailedPendingIndexGSI", "GlobalSecondaryIndexName=failed-pending-index,TableName=${EventTable}"},
 	} {
@@ -123,6 +124,7 @@ func wantedAlarms(rule string) []string {
 		"UserManagedIndex":    {"PutItem", "Query"},
 		"UserTeamStatusIndex": {"PutItem", "Query"},
 		"Claim":               {"GetItem", "TransactWriteItems"},
+		"EventRequest":        {"GetItem", "PutItem", "UpdateItem"},
 		"Event":               {"GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "BatchWriteItem", "TransactWriteItems"},
 	} {
 		for _, operation := range operations {
