@@ -30,7 +30,9 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	stacks.New(app, tables, options)
+	if _, err := stacks.New(app, tables, options); err != nil {
+		return err
+	}
 	app.Synth(nil)
 	return nil
 }

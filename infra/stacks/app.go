@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/heatsink-dev/heatsink/pkg/catalog"
 	"github.com/heatsink-dev/heatsink/pkg/edge/routes"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 )
@@ -48,9 +49,16 @@ func Context(app awscdk.App) map[string]string {
 	return values
 }
 
-// New builds the stacks of the catalog into app. The options must come from [ReadOptions].
-func New(app awscdk.App, catalog *schema.Catalog, options Options) *Deployment {
-	b := &builder{app: app, catalog: catalog, options: options}
+// New builds the stacks of the catalog into app. The options must come from [ReadOptions]. The error is of a function whose table the catalog lacks.
+func New(app awscdk.App, tables *schema.Catalog, options Options) (*Deployment, error) {
+	for _, name := range options.Functions {
+		for _, table := range tablesOf[name] {
+			if _, known := tables.Table(table); !known {
+				return nil, fmt.Errorf("functions/%s needs table %s, which pkg/catalog lacks: define it, or delete the function's folder", name, table)
+			}
+		}
+	}
+	b := &builder{app: app, catalog: tables, options: options}
 	d := &Deployment{}
 	d.Data = newDataStack(b)
 	d.Sync = newSyncStack(b, d.Data)
@@ -60,7 +68,15 @@ func New(app awscdk.App, catalog *schema.Catalog, options Options) *Deployment {
 	d.API = newAPIStack(b, d.Data)
 	d.Watch = newWatchStack(b, d)
 	checkWithNag(app)
-	return d
+	return d, nil
+}
+
+// tablesOf lists the tables that functions name. The indexer and redrive take what the catalog has.
+var tablesOf = map[string][]string{
+	routes.API:      {catalog.UserTable},
+	routes.Nickname: {catalog.UserTable, catalog.ClaimTable},
+	routes.Events:   {catalog.EventTable, catalog.EventRequestTable},
+	routes.Ingest:   {catalog.EventTable, catalog.EventRequestTable},
 }
 
 // builder is what every stack needs to build itself.

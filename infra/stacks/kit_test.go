@@ -113,7 +113,9 @@ func (v *variant) synthesize() (*assembly, error) {
 	}
 	folder := filepath.Join(root, "cdk.out")
 	app := stacks.NewApp(folder)
-	stacks.New(app, tables, options)
+	if _, err := stacks.New(app, tables, options); err != nil {
+		return nil, err
+	}
 	app.Synth(nil)
 	return readAssembly(folder)
 }

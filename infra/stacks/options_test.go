@@ -111,6 +111,26 @@ func TestARequiredFunctionMustBeThere(t *testing.T) {
 	}
 }
 
+func TestAFunctionWithoutItsTableIsNamed(t *testing.T) {
+	t.Parallel()
+	synthesis.Lock()
+	defer synthesis.Unlock()
+	for _, missing := range [][2]string{{"nickname", "Claim"}, {"events", "Event"}, {"ingest", "Event"}} {
+		options, err := stacks.ReadOptions(map[string]string{}, repository(t, "arm64", "indexer", "api", missing[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables, err := otherCatalog()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = stacks.New(stacks.NewApp(t.TempDir()), tables, options)
+		if want := "functions/" + missing[0] + " needs table " + missing[1] + ", which pkg/catalog lacks"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error is %v, want %q", err, want)
+		}
+	}
+}
+
 func ExampleReadOptions() {
 	_, err := stacks.ReadOptions(map[string]string{"stage": "prod", "auth": "none"}, ".")
 	fmt.Println(err)
