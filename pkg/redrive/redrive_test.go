@@ -190,6 +190,9 @@ func TestRecordsThatTombstonesMayHaveForgottenAreRefused(t *testing.T) {
 			if (report.Refused == 1) != test.refused || (len(b.live(t, "managed")) == 0) != test.refused || (len(b.keys(t.Context(), t)) == 1) != test.refused {
 				t.Errorf("report %+v, rows %v", report, b.live(t, "managed"))
 			}
+			if (test.name == "no time at all") != (test.refused && strings.HasPrefix(report.Problems[0].Reason, "of unknown age: ")) {
+				t.Errorf("reason %q", report.Problems[0].Reason)
+			}
 			if test.refused && !strings.Contains(report.Problems[0].Reason, redrive.Instead) {
 				t.Errorf("the reason does not say what to do: %q", report.Problems[0].Reason)
 			}

@@ -132,12 +132,12 @@ func (s *pagedStream) GetRecords(ctx context.Context, in *dynamodbstreams.GetRec
 
 func TestPagesEmptyPagesAndExpiredIteratorsOfTheStream(t *testing.T) {
 	t.Parallel()
-	paged := &pagedStream{expireAt: map[int]bool{1: true, 4: true, 5: true}, emptyAt: map[int]bool{2: true, 3: true, 6: true}}
+	paged := &pagedStream{expireAt: map[int]bool{1: true, 4: true, 5: true, 8: true}, emptyAt: map[int]bool{2: true, 3: true, 6: true}}
 	b := newBench(t, func(c *redrive.Config) { c.Now = time.Now; paged.Stream = c.Stream; c.Stream = paged })
 	l := live(t, b, 10)
 	b.put(t, "x", l.metadata(t, 2, 17, false))
 	report := b.run(t, redrive.Options{})
-	if report.Done != 1 || report.Records != 16 || paged.seeks != 4 {
+	if report.Done != 1 || report.Records != 16 || paged.seeks != 5 {
 		t.Errorf("report %+v, %d seeks", report, paged.seeks)
 	}
 	if rows := b.live(t, "managed"); len(rows) != 10 {
@@ -193,5 +193,27 @@ func TestAStreamThatHasForgottenIsToldWithWhatToDo(t *testing.T) {
 				t.Errorf("%d reads", script.calls)
 			}
 		})
+	}
+}
+
+// A page may begin before the batch and end behind it, and sequence numbers differ in length.
+func TestOnlyTheBatchsOwnRecordsAreTaken(t *testing.T) {
+	t.Parallel()
+	script := &scripted{open: true}
+	for _, sequence := range []string{"98", "99", "100", "101", "102"} {
+		image := map[string]types.AttributeValue{"userId": &types.AttributeValueMemberS{Value: "u" + sequence}, "ID": &types.AttributeValueMemberS{Value: "a"}, "managedKey": &types.AttributeValueMemberN{Value: "1"}}
+		script.records = append(script.records, types.Record{
+			EventName: types.OperationTypeInsert,
+			Dynamodb:  &types.StreamRecord{SequenceNumber: aws.String(sequence), NewImage: image, ApproximateCreationDateTime: aws.Time(now)},
+		})
+	}
+	b := newBench(t, func(c *redrive.Config) { c.Stream = script })
+	l := lived{arn: "arn:aws:dynamodb:r:1:table/User/stream/2026-11-01T00:00:00.000", shard: "shard", sequences: []string{"99", "", "101"}}
+	b.put(t, "x", l.metadata(t, 0, 2, false))
+	if report := b.run(t, redrive.Options{}); report.Done != 1 || report.Records != 3 {
+		t.Errorf("report %+v", report)
+	}
+	if diff := cmp.Diff([]string{"a/0000000000001#u100", "a/0000000000001#u101", "a/0000000000001#u99"}, b.live(t, "managed")); diff != "" {
+		t.Error(diff)
 	}
 }
