@@ -57,7 +57,7 @@ func run(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	only := flags.String("only", "", "run the subjects whose name matches this regular expression; results.json is left alone then")
 	out := flags.String("out", "results.json", "file to write the results to")
-	rounds := flags.Int("rounds", 15, "rounds of each comparison, in which the contestants take turns; the table shows medians")
+	rounds := flags.Int("rounds", 21, "rounds of each comparison, in which the contestants take turns; the table shows medians")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}

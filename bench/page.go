@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/guregu/dynamo/v2"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
@@ -67,7 +68,14 @@ func comparePages(ctx context.Context, w *world, r *report, reader *query.Reader
 		name = fmt.Sprintf("page of %d structs, %s", pageSize, form)
 	}
 	for n, peer := range []string{rawSDK, guregu} {
-		promised := []limit{atMost(1.05), below(1)}[n]
+		promised := atMost(1.05)
+		if peer == guregu {
+			// Its pages are of structs: maps it hands out as the SDK made them, and so as the raw SDK does, with all that ours takes out.
+			promised = none
+			if structs {
+				promised = below(1)
+			}
+		}
 		r.pair(name, "µs CPU/page", cpuOf, costs, peer, n+1, promised)
 		r.pair(name, "allocations/page", allocationsOf, costs, peer, n+1, promised)
 		r.pair(name, "bytes allocated/page", bytesOf, costs, peer, n+1, none)
@@ -109,13 +117,14 @@ func ourPages(reader *query.Reader, form schema.Form, structs bool) func(context
 	}
 }
 
-// rawPages is what somebody writes who has nothing but the SDK and trusts the client with the start key.
+// rawPages is what somebody writes who has nothing but the SDK, wants to know what it costs and trusts the client with the start key: the same request.
 func (w *world) rawPages(form schema.Form, structs bool) func(context.Context) error {
 	var start ddb.Item
 	return func(ctx context.Context) error {
 		in := &dynamodb.QueryInput{
 			TableName: aws.String(w.managed.TableName()), KeyConditionExpression: aws.String("#p = :p"), Limit: aws.Int32(pageSize), ExclusiveStartKey: start,
 			ExpressionAttributeNames: map[string]string{"#p": "ID"}, ExpressionAttributeValues: ddb.Item{":p": s(pageOf)},
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}
 		if form == schema.GSI {
 			in.TableName, in.IndexName = aws.String(w.users.Name), aws.String(w.managed.Name)
