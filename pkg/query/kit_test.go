@@ -147,7 +147,13 @@ type tester interface {
 func (s *store) put(t tester, items ...ddb.Item) {
 	t.Helper()
 	s.batch(t, s.name, items)
-	for _, index := range s.table.StreamIndexes() {
+	s.index(t, s.table.Indexes, items)
+}
+
+// index writes the rows of items to index tables.
+func (s *store) index(t tester, indexes []*schema.Index, items []ddb.Item) {
+	t.Helper()
+	for _, index := range indexes {
 		var rows []ddb.Item
 		for _, item := range items {
 			if row, _, ok := indexsync.Row(index, item, "1"); ok {
@@ -158,10 +164,10 @@ func (s *store) put(t tester, items ...ddb.Item) {
 	}
 }
 
-// bury writes the tombstones that items leave in each index table: as if they had been there and were deleted or moved.
-func (s *store) bury(t tester, items ...ddb.Item) {
+// bury writes the tombstones that items leave in index tables: as if they had been there and were deleted or moved.
+func (s *store) bury(t tester, indexes []*schema.Index, items []ddb.Item) {
 	t.Helper()
-	for _, index := range s.table.StreamIndexes() {
+	for _, index := range indexes {
 		buried := map[string]bool{}
 		var rows []ddb.Item
 		for _, item := range items {

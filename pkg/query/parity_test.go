@@ -213,10 +213,12 @@ func TestParityOfFormsAndModel(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawWorld(rt)
-		s.bury(rt, w.past...) // first: an item may have come back to where it was
-		s.put(rt, w.items...)
-		for range 6 {
-			index := rapid.SampledFrom(table.Indexes).Draw(rt, "index")
+		indexes := rapid.SliceOfNDistinct(rapid.SampledFrom(table.Indexes), 3, 3, rapid.ID).Draw(rt, "indexes")
+		s.batch(rt, s.name, w.items)
+		s.bury(rt, indexes, w.past) // first: an item may have come back to where it was
+		s.index(rt, indexes, w.items)
+		for n := range 9 {
+			index := indexes[n%len(indexes)]
 			request := drawRequest(rt, w, index)
 			request.Limit = rapid.IntRange(1, 9).Draw(rt, "limit")
 			var filter func(ddb.Item) bool
