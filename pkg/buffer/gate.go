@@ -59,10 +59,3 @@ func (g *gate) leave(epoch int, throttled bool) {
 	}
 	g.change.Broadcast()
 }
-
-// bound is how many may go on now.
-func (g *gate) bound() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return int(g.limit)
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -57,7 +56,7 @@ func (w *world) store(change ...func(*buffer.Config)) *buffer.Store {
 	}
 	config := buffer.Config{
 		Client: ddbtest.Client(w, ddb.Metered, w.faults.Install), Table: w.events, RequestTable: w.marks, Layout: layout,
-		Cursors: cursor.New(cursor.NewStaticKeyring(key), cursor.Options{Now: w.clock.Now}), Now: w.clock.Now,
+		Cursors: cursor.New(cursor.NewStaticKeyring(key), cursor.Options{Now: w.clock.Now, Expiry: 240 * time.Hour}), Now: w.clock.Now,
 		Retry: ddb.Policy{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Random: func(int64) int64 { return 0 }},
 	}
 	for _, set := range change {
@@ -145,5 +144,3 @@ func (w *world) holds(ids []string, events []json.RawMessage) {
 }
 
 func ptr[T any](value T) *T { return &value }
-
-var _ = fmt.Sprint
