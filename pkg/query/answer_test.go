@@ -72,7 +72,7 @@ func TestAProjectionReadsTheKeysThatTheCursorNeedsAndDropsThem(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", form, diff)
 		}
 		var read []string
-		for _, placeholder := range strings.Split(*s.inputs[0].ProjectionExpression, ", ") {
+		for placeholder := range strings.SplitSeq(*s.inputs[0].ProjectionExpression, ", ") {
 			read = append(read, s.inputs[0].ExpressionAttributeNames[placeholder])
 		}
 		slices.Sort(read)

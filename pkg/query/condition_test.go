@@ -3,6 +3,7 @@ package query_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestWhatAConditionBecomes(t *testing.T) {
 			gsi: "#h_p = :h_p AND #h_s <= :h_h", gsiValues: map[string]types.AttributeValue{":h_h": text("2024")}, checks: 1,
 		},
 		{
-			name: "a prefix", index: "texts", where: sortkey.Condition{Prefix: ptr("20")}, table: begins, tableLow: "20",
+			name: "a prefix", index: "texts", where: sortkey.Condition{Prefix: new("20")}, table: begins, tableLow: "20",
 			gsi: begins, gsiValues: map[string]types.AttributeValue{":h_l": text("20")}, checks: 1,
 		},
 		{
@@ -118,9 +119,7 @@ func TestWhatAConditionBecomes(t *testing.T) {
 				t.Fatal(err)
 			}
 			values = map[string]types.AttributeValue{":h_p": text("t")}
-			for placeholder, value := range test.gsiValues {
-				values[placeholder] = value
-			}
+			maps.Copy(values, test.gsiValues)
 			if plan.KeyCondition != test.gsi || plan.Table != "base" || plan.Index != test.index || plan.Filter != "" || len(plan.Checks) != test.checks {
 				t.Errorf("GSI: %+v", plan)
 			}
@@ -221,7 +220,7 @@ func TestBordersOnTheEngine(t *testing.T) {
 		"a and #b":                 {"texts", "t", []sortkey.Value{txt("a"), txt("#b")}, sortkey.Condition{}, "1"},
 		"a# and b":                 {"texts", "t", []sortkey.Value{txt("a#")}, equal(txt("b")), "2"},
 		"1 is not 10":              {"texts", "t", nil, equal(txt("1")), "5"},
-		"prefix 1 is both":         {"texts", "t", nil, sortkey.Condition{Prefix: ptr("1")}, "5 6"},
+		"prefix 1 is both":         {"texts", "t", nil, sortkey.Condition{Prefix: new("1")}, "5 6"},
 		"case is kept":             {"texts", "t", nil, equal(txt("Case")), "7"},
 		"LTE 2024 without 2024#12": {"texts", "t", nil, sortkey.Condition{Lower: lower(txt("2023"), true), Upper: upper(txt("2024"), true)}, "B 9"},
 		"LT 2024":                  {"texts", "t", nil, sortkey.Condition{Lower: lower(txt("2023"), true), Upper: upper(txt("2024"), false)}, "B"},

@@ -65,16 +65,15 @@ func (r *Reader) tally(ctx context.Context, request Request, one bool) (count in
 		}
 		sizes.saw(int(output.ScannedCount), live)
 		count += int64(live)
-		switch {
-		case one && count > 0:
-			return count, "", w.cost, nil
-		case w.done() || !w.spent():
-			continue
+		if one && count > 0 {
+			break
 		}
-		if cursor, err = w.here(); err != nil {
-			return 0, "", w.cost, r.wrap("count", err)
+		if !w.done() && w.spent() {
+			if cursor, err = w.here(); err != nil {
+				return 0, "", w.cost, r.wrap("count", err)
+			}
+			break
 		}
-		break
 	}
 	return count, cursor, w.cost, nil
 }

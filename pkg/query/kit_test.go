@@ -29,8 +29,6 @@ func text(s string) types.AttributeValue   { return &types.AttributeValueMemberS
 func number(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
 func binary(b string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(b)} }
 
-func ptr[T any](v T) *T { return &v }
-
 func equal(v sortkey.Value) sortkey.Condition { return sortkey.Condition{Equal: &v} }
 
 func lower(v sortkey.Value, inclusive bool) *sortkey.Bound {

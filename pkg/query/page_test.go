@@ -310,3 +310,29 @@ func TestAKeyWithoutTheTablesOwnKeyIsAnError(t *testing.T) {
 		t.Errorf("a page whose cursor would loop: %+v", got)
 	}
 }
+
+// TestTheCostIsWhatWentOut: requests and read units, on the real engine.
+func TestTheCostIsWhatWentOut(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, userTable(t))
+	s.put(t, rowsOf(user, 1, 20)...)
+	s.bury(t, s.table.Indexes, rowsOf(user, 21, 40))
+	reader := s.reader("managed", query.Budget{})
+	for _, form := range []schema.Form{schema.GSI, schema.Table} {
+		request := query.Request{Limit: 15, Form: form}
+		first := page(t, reader, request)
+		if calls := s.spent(); len(calls) != 1 || first.Cost != (query.Cost{Requests: 1, Evaluated: 15, ReadUnits: 0.5}) {
+			t.Errorf("%s: %d calls, %+v", form, len(calls), first.Cost)
+		}
+		request.Cursor = first.Cursor
+		second := page(t, reader, request)
+		calls := s.spent()
+		if len(calls) != second.Cost.Requests || second.Cost.ReadUnits != 0.5*float64(len(calls)) || len(calls) > 2 {
+			t.Errorf("%s: %d calls, %+v", form, len(calls), second.Cost)
+		}
+	}
+	request := query.Request{Limit: 1, Consistent: true}
+	if got := page(t, reader, request); got.Cost.ReadUnits != 1 {
+		t.Errorf("a consistent read: %+v", got.Cost)
+	}
+}

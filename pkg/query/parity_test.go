@@ -32,10 +32,15 @@ func shapes(t testing.TB) *schema.BaseTable {
 	return compiled(t, schema.TableDefinition{
 		Name: "Shapes",
 		Attributes: []schema.Attribute{
-			{Name: "id", Type: schema.String}, {Name: "seq", Type: schema.Number},
-			{Name: "p", Type: schema.String}, {Name: "pn", Type: schema.Number},
-			{Name: "n", Type: schema.Number}, {Name: "m", Type: schema.Number},
-			{Name: "a", Type: schema.String}, {Name: "b", Type: schema.String}, {Name: "x", Type: schema.Binary},
+			{Name: "id", Type: schema.String},
+			{Name: "seq", Type: schema.Number},
+			{Name: "p", Type: schema.String},
+			{Name: "pn", Type: schema.Number},
+			{Name: "n", Type: schema.Number},
+			{Name: "m", Type: schema.Number},
+			{Name: "a", Type: schema.String},
+			{Name: "b", Type: schema.String},
+			{Name: "x", Type: schema.Binary},
 		},
 		PartitionKey: "id", SortKey: "seq",
 		Private: []string{"_secret"},
@@ -186,10 +191,10 @@ func drawRequest(rt *rapid.T, w *world, index *schema.Index) query.Request {
 	}
 	switch rapid.SampledFrom([]string{"none", "none", "equal", "prefix", "lower", "upper", "both", "both"}).Draw(rt, "kind") {
 	case "equal":
-		request.Where.Equal = ptr(operand(part, "equal"))
+		request.Where.Equal = new(operand(part, "equal"))
 	case "prefix":
 		if part.Type == schema.String {
-			request.Where.Prefix = ptr(operand(part, "prefix").String())
+			request.Where.Prefix = new(operand(part, "prefix").String())
 		}
 	case "lower":
 		request.Where.Lower = bound("lower")

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,11 +94,8 @@ func (r *Reader) checkProjection(names []string) error {
 			return badRequest(field, "is empty")
 		case !r.index.Projects(name):
 			return badRequest(field, "is no attribute that index %s carries", r.index.Name)
-		}
-		for _, before := range names[:n] {
-			if before == name {
-				return badRequest(field, "stands twice")
-			}
+		case slices.Contains(names[:n], name):
+			return badRequest(field, "stands twice")
 		}
 	}
 	return nil
@@ -120,7 +118,7 @@ func (q *question) pinned() ([]sortkey.Value, sortkey.Condition) {
 	if q.where.Equal == nil {
 		return q.under, q.where
 	}
-	return append(q.under[:len(q.under):len(q.under)], *q.where.Equal), sortkey.Condition{}
+	return append(slices.Clip(q.under), *q.where.Equal), sortkey.Condition{}
 }
 
 // binding ties a cursor to the question.

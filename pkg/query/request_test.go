@@ -42,7 +42,7 @@ func TestBadRequestsNameTheFieldAndMakeNoCall(t *testing.T) {
 		{"an operand of another type", "Where", "number", func(r *query.Request) { r.Where = equal(num("1")) }},
 		{"a contradiction", "Where", "contradictory", func(r *query.Request) {
 			r.Where = equal(txt("a"))
-			r.Where.Prefix = ptr("a")
+			r.Where.Prefix = new("a")
 		}},
 		{"an operand that is no text", "Where", "UTF-8", func(r *query.Request) { r.Where = sortkey.Condition{Lower: lower(txt("secret\xff"), true)} }},
 		{"a negative limit", "Limit", "1000", func(r *query.Request) { r.Limit = -1 }},

@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -76,7 +77,7 @@ func (r *Reader) answers(q *question, rows []ddb.Item) {
 	if len(q.request.Projection) > 0 {
 		for _, row := range rows {
 			for name := range row {
-				if !contains(q.request.Projection, name) {
+				if !slices.Contains(q.request.Projection, name) {
 					delete(row, name)
 				}
 			}
@@ -108,15 +109,6 @@ func (r *Reader) answers(q *question, rows []ddb.Item) {
 			}
 		}
 	}
-}
-
-func contains(names []string, name string) bool {
-	for n := range names {
-		if names[n] == name {
-			return true
-		}
-	}
-	return false
 }
 
 // errRow is a row, or a LastEvaluatedKey, without a sound key of the index.
@@ -154,7 +146,7 @@ func (r *Reader) startKey(q *question, at cursor.Position) (ddb.Item, error) {
 	key := make(ddb.Item, 4)
 	key[r.index.PartitionKey.Name] = ddb.Attribute(q.request.Partition)
 	if q.form == schema.Table {
-		text, err := r.index.Codec.Encode(append(at.Parts[:len(at.Parts):len(at.Parts)], at.Base...)...)
+		text, err := r.index.Codec.Encode(slices.Concat(at.Parts, at.Base)...)
 		if err != nil { // a definition that changed since
 			return nil, cursor.ErrInvalid
 		}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -125,7 +126,7 @@ func (r *Reader) project(q *question, what fetch, segments []segment, input *dyn
 		names = append(names, q.request.Projection...)
 	}
 	for _, name := range r.positionNames(q.form) {
-		if !contains(names, name) {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
