@@ -97,7 +97,7 @@ func (r *Reader) answers(q *question, rows []ddb.Item) {
 	}
 	always, seldom := 0, r.hidden
 	if q.form == schema.Table {
-		always, seldom = 2, r.hidden[2:] // SK and _v, which each row of an index table has
+		always, seldom = 2, r.hidden[3:] // SK and _v, which each row of an index table has; behind them _deleted, which none has that passed the filter
 	}
 	for _, row := range rows {
 		for _, name := range r.hidden[:always] {
