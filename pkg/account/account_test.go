@@ -287,6 +287,17 @@ func TestWhoHasANickname(t *testing.T) {
 			t.Errorf("%s: %v %+v, want not found", name, err, u)
 		}
 	}
+	for name, claim := range map[string]ddb.Item{
+		"an earlier life's": {"owner": s("u1"), "incarnation": s("earlier")},
+		"a keyless owner's": {"owner": s("u1")},
+		"a stranger's":      {"owner": s("u2"), "incarnation": s(get(t, k, "u1").Incarnation)},
+	} {
+		claim["pk"] = s("NICKNAME#bücher")
+		k.put(k.claims, claim)
+		if u, err := k.service.NicknameOwner(t.Context(), "bücher"); !errors.Is(err, account.ErrNicknameNotFound) {
+			t.Errorf("the user's own name, but the claim is %s: %v %+v, want not found", name, err, u)
+		}
+	}
 	// A name that became reserved still tells its owner, and a reserved one that nobody has is not found.
 	if _, err := k.service.NicknameOwner(t.Context(), "www"); !errors.Is(err, account.ErrNicknameNotFound) {
 		t.Errorf("www: %v", err)

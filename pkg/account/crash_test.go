@@ -133,7 +133,11 @@ func TestWhatHangsOnAUserGoesFirstAndInOrder(t *testing.T) {
 		}}
 	}
 	k := newKit(t, func(c *account.Config) { c.Dependents = []account.Dependent{dependent("posts"), dependent("photos")} })
-	k.signUp("u1", "alice", "")
+	keyed := application("u1", "alice", "")
+	keyed.IdempotencyKey = "key"
+	if _, err := k.calm.SignUp(t.Context(), keyed); err != nil {
+		t.Fatal(err)
+	}
 	if err := k.service.Withdraw(t.Context(), "u1"); err == nil || err.Error() != "withdraw: remove photos: storage is away" {
 		t.Errorf("%v", err)
 	}
@@ -149,6 +153,9 @@ func TestWhatHangsOnAUserGoesFirstAndInOrder(t *testing.T) {
 	}
 	if _, err := k.service.SignUp(t.Context(), application("u1", "other", "")); !errors.Is(err, account.ErrUserExists) {
 		t.Errorf("sign up: %v", err)
+	}
+	if _, err := k.service.SignUp(t.Context(), keyed); !errors.Is(err, account.ErrUserExists) {
+		t.Errorf("the repeat of its sign-up: %v, want user exists: it is going", err)
 	}
 	if _, err := k.service.SignUp(t.Context(), application("u2", "alice", "")); !errors.Is(err, account.ErrNicknameTaken) {
 		t.Errorf("sign up: %v", err)
@@ -248,6 +255,73 @@ func TestAStalledRenameTouchesNoLaterLife(t *testing.T) {
 		t.Error(diff)
 	}
 	k.whole()
+}
+
+// Without names there is no claim that would tell the lives apart: the user's own incarnation must.
+func TestAStalledStepTouchesNoLaterLifeWithoutNames(t *testing.T) {
+	t.Parallel()
+	later := errors.New("later")
+	for name, step := range map[string]func(*kit) error{
+		"withdraw": func(k *kit) error { return k.service.Withdraw(t.Context(), "u1") },
+		"rename":   func(k *kit) error { return second(k.service.Rename(t.Context(), "u1", "alicia")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fail := false
+			k := newKit(t, func(c *account.Config) {
+				c.Dependents = []account.Dependent{{Name: "posts", Remove: func(context.Context, string, string) error {
+					if fail {
+						return later
+					}
+					return nil
+				}}}
+			})
+			first := k.signUp("u1", "", "")
+			k.faults.Add(ddbtest.Rule{Operation: "TransactWriteItems", Nth: 1, Do: ddbtest.Run(func() {
+				if err := k.calm.Withdraw(t.Context(), "u1"); err != nil {
+					t.Error(err)
+				}
+				k.signUp("u1", "", "")
+				if name == "withdraw" { // the later life is being withdrawn too, and something still hangs on it
+					fail = true
+					if err := k.calm.Withdraw(t.Context(), "u1"); !errors.Is(err, later) {
+						t.Error(err)
+					}
+				}
+			})})
+			err := step(k)
+			if name == "withdraw" && err != nil || name == "rename" && !errors.Is(err, account.ErrUserNotFound) {
+				t.Error(err)
+			}
+			if u := get(t, k, "u1"); u.Incarnation == first.Incarnation || u.Nickname != "" || u.Withdrawing != (name == "withdraw") {
+				t.Errorf("%+v", u)
+			}
+			k.whole()
+		})
+	}
+}
+
+// A rename has read; the withdrawal marks, and waits for what hangs on the user; the rename goes on.
+func TestAWithdrawalStopsARenameThatHasReadBefore(t *testing.T) {
+	t.Parallel()
+	for _, nickname := range []string{"alicia", "ALICE"} {
+		k := newKit(t, func(c *account.Config) {
+			c.Dependents = []account.Dependent{{Name: "posts", Remove: func(context.Context, string, string) error { return errors.New("later") }}}
+		})
+		k.signUp("u1", "alice", "")
+		k.faults.Add(ddbtest.Rule{Nth: 2, Do: ddbtest.Run(func() {
+			if err := k.calm.Withdraw(t.Context(), "u1"); err == nil {
+				t.Error("the dependent should have failed")
+			}
+		})})
+		if _, err := k.service.Rename(t.Context(), "u1", nickname); !errors.Is(err, account.ErrWithdrawing) {
+			t.Errorf("%s: %v, want withdrawing", nickname, err)
+		}
+		if u := get(t, k, "u1"); u.Nickname != "alice" {
+			t.Errorf("%+v", u)
+		}
+		k.whole()
+	}
 }
 
 // The window of the story: a rename comes between the reading and the end of a withdrawal.

@@ -53,7 +53,8 @@ func newKit(t *testing.T, change ...func(*account.Config)) *kit {
 func (k *kit) open(client *dynamodb.Client, change ...func(*account.Config)) *account.Service {
 	k.t.Helper()
 	schema, _ := tables(k.t)
-	config := account.Config{Client: client, Users: schema, UserTable: k.users, ClaimTable: k.claims, Retry: ddb.Policy{
+	// Times that no machine is too slow for: what a test says about attempts is about faults.
+	config := account.Config{Client: client, Users: schema, UserTable: k.users, ClaimTable: k.claims, AttemptTimeout: time.Minute, Patience: 5 * time.Minute, Retry: ddb.Policy{
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}}
 	for _, f := range change {

@@ -41,7 +41,7 @@ func newKit(t *testing.T, change ...func(*unique.Config)) *kit {
 	k := &kit{t: t, faults: ddbtest.NewFaults(t, 0)}
 	k.client, k.plain = ddbtest.Client(t, k.faults.Install, ddb.Metered), ddbtest.Client(t)
 	k.claims = unique.Claims{Table: ddbtest.Table(t, claimTable(t))}
-	config := unique.Config{Client: k.client, Retry: ddb.Policy{Sleep: func(ctx context.Context, _ time.Duration) error {
+	config := unique.Config{Client: k.client, AttemptTimeout: time.Minute, Patience: 5 * time.Minute, Retry: ddb.Policy{Sleep: func(ctx context.Context, _ time.Duration) error {
 		k.waits++
 		return ctx.Err()
 	}}}
