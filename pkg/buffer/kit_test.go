@@ -142,5 +142,3 @@ func (w *world) holds(ids []string, events []json.RawMessage) {
 		}
 	}
 }
-
-func ptr[T any](value T) *T { return &value }

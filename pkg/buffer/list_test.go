@@ -135,16 +135,16 @@ func TestFromAndToAreInclusiveToTheMillisecond(t *testing.T) {
 		want     []string
 	}{
 		{nil, nil, ids},
-		{ptr(start), nil, ids},
-		{ptr(start + 1), nil, ids[1:]},
-		{nil, ptr(start + 4), ids},
-		{nil, ptr(start + 3), ids[:4]},
-		{ptr(start + 1), ptr(start + 3), ids[1:4]},
-		{ptr(start + 2), ptr(start + 2), ids[2:3]},
-		{ptr(start + 3), ptr(start + 2), nil},
-		{ptr(start + 5), nil, nil},
-		{nil, ptr(start - 1), nil},
-		{ptr(int64(0)), ptr(int64(buffer.MaxTime)), ids},
+		{new(start), nil, ids},
+		{new(start + 1), nil, ids[1:]},
+		{nil, new(start + 4), ids},
+		{nil, new(start + 3), ids[:4]},
+		{new(start + 1), new(start + 3), ids[1:4]},
+		{new(start + 2), new(start + 2), ids[2:3]},
+		{new(start + 3), new(start + 2), nil},
+		{new(start + 5), nil, nil},
+		{nil, new(start - 1), nil},
+		{new(int64(0)), new(int64(buffer.MaxTime)), ids},
 	} {
 		for _, state := range []buffer.State{buffer.Pending, buffer.All} {
 			for _, limit := range []int{1, 3, 1000} {
@@ -327,7 +327,7 @@ func TestACursorFitsItsQuestionAlone(t *testing.T) {
 	}
 	for name, change := range map[string]func(*buffer.ListRequest){
 		"another date": func(r *buffer.ListRequest) { r.Date = "2026-11-29" }, "another state": func(r *buffer.ListRequest) { r.State = buffer.All },
-		"another order": func(r *buffer.ListRequest) { r.Descending = true }, "a bound": func(r *buffer.ListRequest) { r.From = ptr(int64(0)) },
+		"another order": func(r *buffer.ListRequest) { r.Descending = true }, "a bound": func(r *buffer.ListRequest) { r.From = new(int64(0)) },
 		"another tenant": func(r *buffer.ListRequest) { r.Tenant = "b" }, "forged": func(r *buffer.ListRequest) { r.Cursor = "x" + r.Cursor[1:] },
 	} {
 		other := request
@@ -348,8 +348,8 @@ func TestBadListsNameTheirField(t *testing.T) {
 	w := newWorld(t)
 	store := w.store()
 	for field, spoil := range map[string]func(*buffer.ListRequest){
-		"date: must be a day": func(r *buffer.ListRequest) { r.Date = "2026-02-30" }, "from: must be": func(r *buffer.ListRequest) { r.From = ptr(int64(-1)) },
-		"to: must be epoch milliseconds, 0 to 9999999999999": func(r *buffer.ListRequest) { r.To = ptr(int64(buffer.MaxTime + 1)) },
+		"date: must be a day": func(r *buffer.ListRequest) { r.Date = "2026-02-30" }, "from: must be": func(r *buffer.ListRequest) { r.From = new(int64(-1)) },
+		"to: must be epoch milliseconds, 0 to 9999999999999": func(r *buffer.ListRequest) { r.To = new(int64(buffer.MaxTime + 1)) },
 		"state: must be": func(r *buffer.ListRequest) { r.State = 0 }, "limit: must be a whole number from 1 to 1000": func(r *buffer.ListRequest) { r.Limit = 1001 },
 	} {
 		request := buffer.ListRequest{Date: today, State: buffer.All, Limit: 1}

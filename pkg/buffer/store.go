@@ -45,7 +45,7 @@ type Config struct {
 	Rand io.Reader
 	// BatchConcurrency is how many batch writes of 25 go on at a time, at most. Zero: 8.
 	BatchConcurrency int
-	// PutConcurrency is how many conditional puts go on at a time, at most. Zero: 64.
+	// PutConcurrency is how many conditional puts go on at a time, at most. Zero: DefaultConcurrency.
 	PutConcurrency int
 	// ReadConcurrency is how many shards are read at a time. Zero: 32.
 	ReadConcurrency int
@@ -70,6 +70,9 @@ type Store struct {
 	writer  *unique.Writer
 }
 
+// DefaultConcurrency is how many requests a call makes at a time at most, where Config does not say otherwise.
+const DefaultConcurrency = 64
+
 // KeyLife is how long a repeat of a request with an idempotency key meets the first one.
 const KeyLife = 7 * 24 * time.Hour
 
@@ -85,12 +88,11 @@ func New(config Config) (*Store, error) {
 	}
 	const (
 		batchConcurrency = 8
-		putConcurrency   = 64
 		attemptTimeout   = 3 * time.Second
 		margin           = 2 * time.Second
 	)
 	setDefault(&config.BatchConcurrency, batchConcurrency)
-	setDefault(&config.PutConcurrency, putConcurrency)
+	setDefault(&config.PutConcurrency, DefaultConcurrency)
 	setDefault(&config.ReadConcurrency, shard.DefaultConcurrency)
 	setDefault(&config.Patience, time.Minute)
 	setDefault(&config.AttemptTimeout, attemptTimeout)
