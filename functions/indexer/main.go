@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -20,6 +21,10 @@ import (
 	"github.com/heatsink-dev/heatsink/pkg/indexsync"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 )
+
+// untilDeadline is Lambda's longest run, so the invocation's own deadline ends it: a short throttle is waited out here, and a long one cannot use up the mapping's
+// count of tries before the record's age ends them.
+const untilDeadline = 15 * time.Minute
 
 func main() {
 	logger := edge.NewLogger(os.Stdout, slog.LevelInfo)
@@ -41,7 +46,7 @@ func start(ctx context.Context, logger *slog.Logger) (*indexjobs.Indexer, error)
 	}
 	client := dynamodb.NewFromConfig(aws, ddb.Metered)
 	sources, err := indexjobs.NewSources(indexjobs.SourceConfig{
-		Catalog: tables, Deployed: env.Table, Client: client, PartialBatch: partial,
+		Catalog: tables, Deployed: env.Table, Client: client, PartialBatch: partial, Patience: untilDeadline,
 		Park: &indexsync.BucketParker{Bucket: bucket, Client: s3.NewFromConfig(aws, edge.S3Options)},
 	})
 	if err := errors.Join(env.Err(), err); err != nil {

@@ -19,14 +19,14 @@ type mappingProps struct {
 	Parallelization float64
 	// MaxAgeHours ends the retries of a record, which then goes to the failure bucket. A stream keeps 24 h; the hour between is for that delivery.
 	MaxAgeHours float64
-	// Retries is -1: the age alone ends them. No count would be right: nothing documents how long the mapping waits between two
-	// tries, so that any count, 10,000 too, could expire a record of an index table that is merely throttled, hours before its age does. A record that
+	// Retries bounds the tries of a batch that fails; 10,000 is the most that Lambda takes. An index table that is merely throttled must lose no record by
+	// count: the indexer uses its whole minute before it reports a failure, so 10,000 tries last a week and MaxAgeHours ends them first. A record that
 	// can never be written doesn't come this way: the indexer parks it.
 	Retries float64
 }
 
 // indexerMapping is the mapping of every table with index tables.
-var indexerMapping = mappingProps{BatchSize: 100, WindowSeconds: 0, Parallelization: 2, MaxAgeHours: 23, Retries: -1}
+var indexerMapping = mappingProps{BatchSize: 100, WindowSeconds: 0, Parallelization: 2, MaxAgeHours: 23, Retries: 10_000}
 
 // props are the mapping in CDK's words. No filter: a filter drops records, and each REMOVE, also one by TTL, buries a row.
 func (m mappingProps) props(onFailure awslambda.IEventSourceDlq) *awslambda.EventSourceMappingOptions {

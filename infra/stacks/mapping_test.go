@@ -21,7 +21,7 @@ func TestTheStreamMapping(t *testing.T) {
 				says(v, syncStack, id, "Properties.ParallelizationFactor", 2.0),
 				says(v, syncStack, id, "Properties.BisectBatchOnFunctionError", true),
 				says(v, syncStack, id, "Properties.FunctionResponseTypes", list{"ReportBatchItemFailures"}),
-				says(v, syncStack, id, "Properties.MaximumRetryAttempts", -1.0),
+				says(v, syncStack, id, "Properties.MaximumRetryAttempts", 10_000.0),
 				says(v, syncStack, id, "Properties.MaximumRecordAgeInSeconds", 82800.0),
 				says(v, syncStack, id, "Properties.DestinationConfig", object{"OnFailure": object{"Destination": "${FailureBucket.Arn}"}}),
 				says(v, syncStack, id, "Properties.MetricsConfig", object{"Metrics": list{"EventCount"}}),
@@ -34,18 +34,26 @@ func TestTheStreamMapping(t *testing.T) {
 	}
 }
 
-// A count could expire a record of an index table that is merely throttled. The age ends the retries, late enough for an outage of most of a day and early
+// unusedSeconds is the most of its time that a failing call of the indexer leaves unused: its margin and its longest wait between two tries.
+const unusedSeconds = 2 + 2
+
+// A record of an index table that is merely throttled must not expire by count. The indexer uses its whole time before it reports a failure (tested in
+// package indexsync), so that the age ends the tries first, late enough for an outage of most of a day and early
 // enough that the record can still be delivered to the failure bucket before the stream drops it, at 24 h.
 func TestAThrottledRecordEndsByItsAgeAlone(t *testing.T) {
 	t.Parallel()
 	resource := prod.get(t).stack(t, syncStack).resources("AWS::Lambda::EventSourceMapping")["UserStream"]
 	retries, _ := at(resource, "Properties.MaximumRetryAttempts")
 	age, _ := at(resource, "Properties.MaximumRecordAgeInSeconds")
-	if retries != -1.0 {
-		t.Errorf("retries are limited to %v", retries)
-	}
-	if seconds, _ := age.(float64); seconds < 12*3600 || seconds > 23*3600 {
+	timeout, _ := at(prod.get(t).stack(t, syncStack).resources("")["IndexerFunction"], "Properties.Timeout")
+	seconds, _ := age.(float64)
+	if seconds < 12*3600 || seconds > 23*3600 {
 		t.Errorf("a record is given up after %v s", age)
+	}
+	count, _ := retries.(float64)
+	each, _ := timeout.(float64)
+	if each -= unusedSeconds; count*each < 2*seconds {
+		t.Errorf("%v tries of %v s end before the age of %v s does", count, each, seconds)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 	"github.com/heatsink-dev/heatsink/pkg/indexsync"
@@ -27,6 +28,8 @@ type SourceConfig struct {
 	Park     indexsync.Parker
 	// PartialBatch says that the mapping reports item failures, see [indexsync.Config].
 	PartialBatch bool
+	// Patience is how long a batch tries again what failed for a passing reason, see [indexsync.Config].
+	Patience time.Duration
 }
 
 // source is a table whose change stream feeds index tables.
@@ -53,7 +56,7 @@ func NewSources(config SourceConfig) (*Sources, error) {
 		}
 		deployed := config.Deployed(table.Name)
 		syncer, err := indexsync.New(indexsync.Config{
-			Source: table, Targets: targets, Writer: config.Client, Park: config.Park, PartialBatch: config.PartialBatch,
+			Source: table, Targets: targets, Writer: config.Client, Park: config.Park, PartialBatch: config.PartialBatch, Patience: config.Patience,
 		})
 		if err != nil {
 			faults = append(faults, fmt.Errorf("table %s: %w", table.Name, err))

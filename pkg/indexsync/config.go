@@ -46,7 +46,12 @@ type Config struct {
 	Margin time.Duration
 	// CallTimeout bounds one write or one parking with all of its retries, so that a slow one cannot take the whole time. Defaults to [DefaultCallTimeout].
 	CallTimeout time.Duration
-	// Now is the clock for tombstones' expiry. Defaults to [time.Now].
+	// Patience is how long one call of [Syncer.Process] tries again, with full jitter, what failed for a passing reason, before it reports it. Never beyond
+	// the margin before the context's deadline. Zero: not at all.
+	Patience time.Duration
+	// Retry waits between those tries; its Attempts are not used. The zero value is useful.
+	Retry ddb.Policy
+	// Now is the clock for tombstones' expiry and for Patience. Defaults to [time.Now].
 	Now func() time.Time
 	// PartialBatch says that the event source mapping reports batch item failures. Without it [Syncer.Process] returns an error where it would have
 	// named a failed record, because the mapping would take any answer as success.
@@ -62,6 +67,8 @@ type Syncer struct {
 	concurrency  int
 	margin       time.Duration
 	callTimeout  time.Duration
+	patience     time.Duration
+	retry        ddb.Policy
 	now          func() time.Time
 	partialBatch bool
 }
@@ -87,7 +94,7 @@ var (
 func New(config Config) (*Syncer, error) {
 	s := &Syncer{
 		source: config.Source, writer: config.Writer, park: config.Park, concurrency: config.Concurrency, margin: config.Margin,
-		callTimeout: config.CallTimeout, now: config.Now, partialBatch: config.PartialBatch,
+		callTimeout: config.CallTimeout, patience: config.Patience, retry: config.Retry, now: config.Now, partialBatch: config.PartialBatch,
 	}
 	switch {
 	case s.source == nil:
@@ -102,6 +109,8 @@ func New(config Config) (*Syncer, error) {
 		return nil, fmt.Errorf("indexsync: Config.Margin: must not be negative, is %s", s.margin)
 	case s.callTimeout < 0:
 		return nil, fmt.Errorf("indexsync: Config.CallTimeout: must not be negative, is %s", s.callTimeout)
+	case s.patience < 0:
+		return nil, fmt.Errorf("indexsync: Config.Patience: must not be negative, is %s", s.patience)
 	case len(config.Targets) == 0:
 		return nil, fmt.Errorf("indexsync: Config.Targets: table %s has no index table to keep", s.source.Name)
 	}

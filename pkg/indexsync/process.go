@@ -48,24 +48,33 @@ func (s *Syncer) Process(ctx context.Context, payload []byte) (Result, error) {
 
 	ctx, cancel := s.withMargin(ctx)
 	defer cancel()
-	run := s.run(ctx, works)
-	for _, w := range run {
-		stats.merge(&w.stats)
-	}
+	result := Result{}
+	failed := s.persist(ctx, works, stats, &result)
 	stats.sum()
-	result := Result{Stats: *stats}
-	var failed *failure
-	for _, w := range run {
-		result.Parked = append(result.Parked, w.parked...)
-		if w.failed != nil && (failed == nil || w.failed.work.first.position < failed.work.first.position) {
-			failed = w.failed
-		}
-	}
+	result.Stats = *stats
 	slices.SortFunc(result.Parked, func(a, b Parked) int { return a.position - b.position })
 	if failed == nil {
 		return result, nil
 	}
 	return s.report(result, failed)
+}
+
+// persist runs the works until all are done or patience ends, and returns the first that is not. What is done costs nothing when it is run again.
+func (s *Syncer) persist(ctx context.Context, works []*work, stats *Stats, result *Result) *failure {
+	end := s.now().Add(s.patience)
+	for try := 1; ; try++ {
+		var failed *failure
+		for _, w := range s.run(ctx, works) {
+			stats.merge(&w.stats)
+			result.Parked = append(result.Parked, w.parked...)
+			if w.failed != nil && (failed == nil || w.failed.work.first.position < failed.work.first.position) {
+				failed = w.failed
+			}
+		}
+		if failed == nil || !s.now().Before(end) || !s.retry.Wait(ctx, try) {
+			return failed
+		}
+	}
 }
 
 // report names the failed record where the mapping listens, and is an error where it does not.
