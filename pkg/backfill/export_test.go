@@ -13,3 +13,8 @@ func ScanPages(t *Tool, ctx context.Context, sink Sink, page int) (ScanResult, e
 func ScanSpool(t *Tool, ctx context.Context, sink Sink, names int) (ScanResult, error) {
 	return t.scan(ctx, sink, 0, names)
 }
+
+// VerifyPages is [Tool.Verify] with pages of a size.
+func VerifyPages(t *Tool, ctx context.Context, options VerifyOptions, sink Sink, page int) (VerifyResult, error) {
+	return t.verify(ctx, options, sink, page)
+}

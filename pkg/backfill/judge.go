@@ -146,7 +146,10 @@ func (v *verification) claimFor(ctx context.Context, f fault, shared bool) error
 		if err != nil {
 			return err
 		}
-		if now == nil && !done.changed {
+		if s, err = v.state(ctx, f.user); err != nil {
+			return err
+		}
+		if now == nil && (!done.changed || !slices.Contains(claimKeys(s.user), f.key)) {
 			return nil // the user has got it, or has given the name up, by itself
 		}
 		if finding.Repaired = now == nil; !finding.Repaired {

@@ -246,3 +246,9 @@ func mustCatalog(t *testing.T) *schema.BaseTable {
 	users, _ := all.Table(catalog.UserTable)
 	return users
 }
+
+func sorted(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Sort(texts)
+	return texts
+}

@@ -121,8 +121,12 @@ func TestScanSplitsFilesWithTooManyNames(t *testing.T) {
 func TestScanListsManyHoldersOfOneNameBounded(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
+	var puts []types.WriteRequest
 	for n := range 1010 {
-		k.legacy(fmt.Sprint("u", n), "same", "")
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: ddb.Item{"userId": s(fmt.Sprint("u", n)), "nickname": s("same")}}})
+	}
+	if err := ddb.BatchWrite(t.Context(), k.plain, k.users, []string{"userId"}, puts, ddb.Policy{}); err != nil {
+		t.Fatal(err)
 	}
 	var f found
 	result, err := k.tool().Scan(t.Context(), f.add)

@@ -42,7 +42,11 @@ func (r VerifyResult) Whole() bool { return r.Found == r.Repaired }
 // is read again; a repair takes 4 WRU or more. Memory as for [Tool.Scan].
 //
 // Users that are being withdrawn may lack their claims: both are about to go.
-func (t *Tool) Verify(ctx context.Context, options VerifyOptions, sink Sink) (result VerifyResult, err error) {
+func (t *Tool) Verify(ctx context.Context, options VerifyOptions, sink Sink) (VerifyResult, error) {
+	return t.verify(ctx, options, sink, 0)
+}
+
+func (t *Tool) verify(ctx context.Context, options VerifyOptions, sink Sink, page int) (result VerifyResult, err error) {
 	users, err := t.users(ctx)
 	if err != nil {
 		return result, err
@@ -59,12 +63,12 @@ func (t *Tool) Verify(ctx context.Context, options VerifyOptions, sink Sink) (re
 	v := &verification{Tool: t, options: options, sink: sink, names: names, faults: map[string]int64{}}
 	v.adopt = &adoption{Tool: t, request: "repair." + t.config.ID()}
 	readUsers := t.userSegments(users, PhaseUsers)
-	readUsers.page = v.usersPage
+	readUsers.page, readUsers.limit = v.usersPage, page
 	if err := readUsers.run(ctx); err != nil {
 		return v.result(), err
 	}
 	readClaims := t.claimSegments(claims)
-	readClaims.page = v.claimsPage
+	readClaims.page, readClaims.limit = v.claimsPage, page
 	if err := readClaims.run(ctx); err != nil {
 		return v.result(), err
 	}
@@ -177,4 +181,9 @@ func (v *verification) judgeAll(ctx context.Context, found []group) error {
 		})
 	}
 	return workers.Wait()
+}
+
+// FaultKinds are the kinds that [Tool.Verify] tells.
+func FaultKinds() []string {
+	return []string{KindOrphan, KindMissing, KindStale, KindTaken, KindDuplicate, KindMismatch, KindUnmappable, KindUnreadable}
 }
