@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/heatsink-dev/heatsink/pkg/buffer"
+	"github.com/heatsink-dev/heatsink/pkg/cursor"
 	"github.com/heatsink-dev/heatsink/pkg/edge"
 )
 
@@ -108,7 +109,7 @@ func readList(parameters edge.Parameters) (buffer.ListRequest, error) {
 		request.Limit = n
 	}
 	if given := parameters.Text("cursor"); given != nil && *given == "" {
-		return request, edge.Invalid("cursor", "is empty")
+		return request, cursor.ErrInvalid // no cursor of ours, and taking it for none would start a walk again, for ever
 	}
 	return request, nil
 }
