@@ -29,6 +29,8 @@ type grammar struct {
 	DecodeKey decodeKeyCommand `cmd:"" name:"decode-key" help:"Take the sort key of an index row apart."`
 	Redrive   redriveCommand   `cmd:"" help:"Replay the records of the failure bucket."`
 	Cursor    cursorCommand    `cmd:"" help:"Manage the secret that page cursors are sealed with."`
+	Claims    claimsCommand    `cmd:"" help:"Bring an existing user table under claims, and prove that it is."`
+	Lab       labCommand       `cmd:"" help:"Experiments that show why."`
 	Demo      demoCommand      `cmd:"" help:"Take a tour through a deployment, on real requests."`
 }
 
@@ -48,6 +50,15 @@ func (e *usageError) Error() string { return e.text }
 func usage(format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...)}
 }
+
+// codeError is a failure with an exit code of its own.
+type codeError struct {
+	code int
+	text string
+}
+
+// Error is the line.
+func (e *codeError) Error() string { return e.text }
 
 // console is what a command works with.
 type console struct {
@@ -127,6 +138,9 @@ func run(ctx context.Context, args []string, out, errOut io.Writer, lookup func(
 		return exitUsage
 	}
 	_, _ = fmt.Fprintln(errOut, "heatsink:", err)
+	if special, ok := errors.AsType[*codeError](err); ok {
+		return special.code
+	}
 	return exitFailed
 }
 
