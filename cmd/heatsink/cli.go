@@ -29,6 +29,7 @@ type grammar struct {
 	DecodeKey decodeKeyCommand `cmd:"" name:"decode-key" help:"Take the sort key of an index row apart."`
 	Redrive   redriveCommand   `cmd:"" help:"Replay the records of the failure bucket."`
 	Cursor    cursorCommand    `cmd:"" help:"Manage the secret that page cursors are sealed with."`
+	Plan      planCommand      `cmd:"" help:"Plan an event buffer: shards, partitions, bill, projections, keys."`
 	Claims    claimsCommand    `cmd:"" help:"Bring an existing user table under claims, and prove that it is."`
 	Lab       labCommand       `cmd:"" help:"Experiments that show why."`
 	Demo      demoCommand      `cmd:"" help:"Take a tour through a deployment, on real requests."`

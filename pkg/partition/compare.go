@@ -49,8 +49,8 @@ func (w Workload) compare(story StoryBill, then, now Prices) Comparison {
 		total = to
 	}
 	f := flaws{true, true, true, true, true, true, true, true}
-	step("its own reads", "left out of this total, though its other scenarios contain them; and cents of rounding", scenario.WithReads)
-	step("its rounding", "lines rounded one by one; the reads of the failed index are stated, its rule gives another figure", w.amount(f, then))
+	step("its own reads", "left out of this total, though its other scenarios contain them", total.Plus(scenario.WithReads.Minus(scenario.unroundedPrinted())))
+	step("its rounding", "each line and the total are rounded; its reads of the failed index are stated, its rule gives another figure", w.amount(f, then))
 	f.thousandfold = false
 	step("index storage", fmt.Sprintf("%s rows of %d bytes are %s, not 1,000 times that", count(w.Flow().PendingRows), w.Item, gigabytes(Bytes(w.Flow().PendingRows)*w.Item)), w.amount(f, then))
 	f.noCompletes = false
@@ -131,7 +131,7 @@ func (w Workload) findings(story StoryBill, scenario StoryScenario, then, now Pr
 	failedWider, _ := w.PageCost(KeysOnly, w.Failed.Rows, 2*shards)
 	completes := WriteUnits(flow.Completes*w.DaysPerMonth) * WriteCost(w.Item, w.Item)
 	texts := []string{
-		fmt.Sprintf("Index storage is 1,000 times too high: %s rows of %d bytes are %s, about %s a month, not %s.", count(flow.PendingRows), w.Item, gigabytes(Bytes(flow.PendingRows)*w.Item), then.Storage(entries), scenario.Lines[2].Amount.Text(2)),
+		fmt.Sprintf("Index storage is 1,000 times too high: %s rows of %d bytes are %s, about %s a month, not %s.", count(flow.PendingRows), w.Item, gigabytes(Bytes(flow.PendingRows)*w.Item), then.Storage(entries), scenario.Lines[2].Amount.Exact()),
 		fmt.Sprintf("Completes and retries are missing from the base table's writes: %s completes a day are %s a month at its price; a retry is an update and a put, twice the units in a transaction, each in the indexes too.", count(flow.Completes), then.Writes(completes)),
 		fmt.Sprintf("Index reads are eventually consistent, half a unit per 4 KiB, rounded up per query: %d shards have a floor of %s read units a page, whatever they return.", shards, ReadHalves(shards)),
 		fmt.Sprintf("Its prices, $%s and $%s a million units, are those of before 2024-11-01, when on-demand was halved; here: $%s and $%s, %s of %s.", then.WritesPerMillion.decimalText(), then.ReadsPerMillion.decimalText(), now.WritesPerMillion.decimalText(), now.ReadsPerMillion.decimalText(), now.Region, now.Date),

@@ -44,10 +44,10 @@ func (w Workload) moment(name string, factor int64) Moment {
 	m.Percent = ceilDiv(int64(m.PerShard)*100, int64(PartitionWrites))
 	if m.PerShard > PartitionWrites {
 		least, _ := ShardCount(m.Writes, w.UsableWrites, w.HeadroomPercent)
-		m.Warnings = append(m.Warnings, fmt.Sprintf("a shard would get %d write units a second, more than the %d that a partition takes: writers must slow down, or have at least %d shards", m.PerShard, PartitionWrites, least))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("a shard would get %s write units a second, more than the %s that a partition takes: writers must slow down, or have at least %s shards", count(m.PerShard), count(PartitionWrites), count(least)))
 	}
 	if factor > OnDemandGrowthLimit {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("an on-demand table takes %d times its former peak at once; a spike of %d times may be throttled for 30 minutes unless the table is warmed up", OnDemandGrowthLimit, factor))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("an on-demand table takes at once %d times its former peak; a spike of %d times may be throttled for 30 minutes unless the table is warmed up", OnDemandGrowthLimit, factor))
 	}
 	for _, index := range []struct {
 		name    string
@@ -66,7 +66,7 @@ func (w Workload) moment(name string, factor int64) Moment {
 				load.StoryUnits, load.StoryRequests = w.storyLoad(projection, index.pattern.Rows, pages)
 			}
 			if int64(load.ShardUnits) > 2*PartitionReads {
-				m.Warnings = append(m.Warnings, fmt.Sprintf("%s, %s: a shard would get %s read units a second, more than the %d that a partition takes", index.name, projection, load.ShardUnits, PartitionReads))
+				m.Warnings = append(m.Warnings, fmt.Sprintf("%s, %s: a shard would get %s read units a second, more than the %s that a partition takes", index.name, projection, load.ShardUnits.text(), count(PartitionReads)))
 			}
 			m.Loads = append(m.Loads, load)
 		}

@@ -74,6 +74,15 @@ func (m Money) String() string {
 	return m.Text(places)
 }
 
+// Exact prints all places, up to 9 and at least cents: "$0.20", "$0.0012".
+func (m Money) Exact() string {
+	text := m.Text(9)
+	for strings.HasSuffix(text, "0") && len(text)-strings.IndexByte(text, '.') > 3 {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
 // decimalText is the amount with up to 9 places, without trailing zeros.
 func (m Money) decimalText() string {
 	text := m.Round(9).rat().FloatString(9)

@@ -2,8 +2,11 @@ package partition
 
 import "math/big"
 
-// MaxShards is the largest number of shards that is computed with.
-const MaxShards = 1000
+// The largest numbers that are computed with.
+const (
+	MaxShards     = 1000
+	MaxPartitions = 100_000
+)
 
 // OverloadRisk is the exact probability that some partition gets more than its [PartitionWrites] when peak write units a second spread evenly over the shards' keys,
 // and each key is hashed to one of the partitions, independently and uniformly. Splits for heat may rescue it later, in minutes.

@@ -20,17 +20,36 @@ const (
 	kindOther
 )
 
-// words that a placeholder may carry, and what they mean.
-var words = map[string]kind{
-	"date": kindTime, "day": kindTime, "today": kindTime, "week": kindTime, "month": kindTime, "year": kindTime, "hour": kindTime, "minute": kindTime,
-	"time": kindTime, "timestamp": kindTime, "ts": kindTime, "ms": kindTime, "millis": kindTime, "seconds": kindTime, "epoch": kindTime, "now": kindTime,
-	"ulid": kindTime, "ksuid": kindTime,
-	"seq": kindSerial, "sequence": kindSerial, "serial": kindSerial, "counter": kindSerial, "offset": kindSerial, "version": kindSerial,
-	"shard": kindSpread, "random": kindSpread, "bucket": kindSpread, "suffix": kindSpread, "hash": kindSpread,
-	"status": kindFew, "state": kindFew, "type": kindFew, "kind": kindFew, "flag": kindFew, "bool": kindFew, "country": kindFew, "region": kindFew, "gender": kindFew,
-	"tier": kindFew, "plan": kindFew, "category": kindFew, "level": kindFew, "env": kindFew, "stage": kindFew, "topic": kindFew,
-	"id": kindMany, "uuid": kindMany, "user": kindMany, "device": kindMany, "session": kindMany, "email": kindMany, "order": kindMany, "event": kindMany,
-	"account": kindMany, "team": kindMany, "tenant": kindMany,
+// wordKind is what a word means as a placeholder; 0 for words that it doesn't know.
+func wordKind(word string) kind {
+	switch strings.ToLower(word) {
+	case "date", "day", "today", "week", "month", "year", "hour", "minute", "time", "timestamp", "ts", "ms", "millis", "seconds", "epoch", "now", "ulid", "ksuid":
+		return kindTime
+	case "seq", "sequence", "serial", "counter", "offset", "version":
+		return kindSerial
+	case "shard", "random", "bucket", "suffix", "hash":
+		return kindSpread
+	case "status", "state", "type", "kind", "flag", "bool", "country", "region", "gender", "tier", "plan", "category", "level", "env", "stage", "topic":
+		return kindFew
+	case "id", "uuid", "user", "device", "session", "email", "order", "event", "account", "team", "tenant":
+		return kindMany
+	default:
+		return 0
+	}
+}
+
+// oneTime is how many values a placeholder has at one time, if the pattern doesn't say.
+func (k kind) oneTime() int64 {
+	switch k {
+	case kindTime:
+		return 1
+	case kindFew:
+		return fewValues
+	case kindSerial, kindSpread, kindMany, kindOther:
+		return unbounded
+	default:
+		return unbounded
+	}
 }
 
 const (
@@ -79,7 +98,7 @@ func ParsePattern(text string) (Pattern, error) {
 			}
 			part.values = values
 		} else {
-			part.values = map[kind]int64{kindTime: 1, kindSerial: unbounded, kindSpread: unbounded, kindFew: fewValues, kindMany: unbounded, kindOther: unbounded}[part.kind]
+			part.values = part.kind.oneTime()
 		}
 		p.parts = append(p.parts, part)
 	}
@@ -91,13 +110,13 @@ func (p Pattern) String() string { return p.text }
 
 // meaning takes the last word of a name: userId, order_status, created-time.
 func meaning(name string) kind {
-	if known, ok := words[strings.ToLower(name)]; ok {
+	if known := wordKind(name); known != 0 {
 		return known
 	}
 	start := strings.LastIndexFunc(name, func(r rune) bool { return r >= 'A' && r <= 'Z' || r == '_' || r == '-' || r == '.' })
 	if start >= 0 {
 		last := strings.ToLower(strings.TrimLeft(name[start:], "_-."))
-		if known, ok := words[last]; ok {
+		if known := wordKind(last); known != 0 {
 			return known
 		}
 		if last == "on" || last == "at" { // joinedOn, created_at

@@ -146,7 +146,7 @@ func (c *Choice) reasons(chosen, cheapest ProjectionCost, pattern ReadPattern) [
 	reasons = append(reasons, latency,
 		fmt.Sprintf("storage: %s a month; KeysOnly %s, All %s", chosen.Storage, keys.Storage, all.Storage))
 	if all.WriteUnits == keys.WriteUnits {
-		reasons = append(reasons, fmt.Sprintf("writes: %s an entry with each projection", unitsText(all.WriteUnits)))
+		reasons = append(reasons, fmt.Sprintf("writes: %s an entry with each projection", unitsText(all.WriteUnits, "write unit")))
 	} else {
 		reasons = append(reasons, fmt.Sprintf("writes: %d units an entry with All, %d with KeysOnly: %s and %s a month", all.WriteUnits, keys.WriteUnits, all.Writes, keys.Writes))
 	}
@@ -165,9 +165,9 @@ func trips(n int64) string {
 	return fmt.Sprintf("%d round trips", n)
 }
 
-func unitsText(n WriteUnits) string {
+func unitsText(n WriteUnits, unit string) string {
 	if n == 1 {
-		return "1 write unit"
+		return "1 " + unit
 	}
-	return fmt.Sprintf("%d write units", n)
+	return count(n) + " " + unit + "s"
 }

@@ -105,6 +105,14 @@ func (d KeyDesign) Review() (Review, error) {
 	}
 	r := Review{Name: d.Name, PartitionKey: described(d.PartitionKey, d.Partition), SortKey: described(d.SortKey, d.Sort)}
 	add := func(severity Severity, code, format string, args ...any) {
+		for i, arg := range args { // numbers with commas
+			switch number := arg.(type) {
+			case int64:
+				args[i] = count(number)
+			case WriteUnits:
+				args[i] = count(number)
+			}
+		}
 		r.Remarks = append(r.Remarks, Remark{severity, code, fmt.Sprintf(format, args...)})
 	}
 	d.cardinality(add)
@@ -135,8 +143,7 @@ func (d KeyDesign) cardinality(add remarks) {
 		add(Warn, "unknown-key", "nothing is known about the values of %s; say it with a pattern, such as {date}#{shard:20}", d.PartitionKey)
 		return
 	}
-	least, _ := ShardCount(d.PeakWrites, d.UsableWrites, d.HeadroomPercent)
-	_, headroom := ShardCount(d.PeakWrites, d.UsableWrites, d.HeadroomPercent)
+	least, headroom := ShardCount(d.PeakWrites, d.UsableWrites, d.HeadroomPercent)
 	keys := d.Partition.concurrent()
 	when, timed := d.Partition.has(kindTime)
 	serial, counted := d.Partition.has(kindSerial)
@@ -148,10 +155,10 @@ func (d KeyDesign) cardinality(add remarks) {
 	}
 	switch {
 	case len(d.Partition.parts) == 0:
-		add(severity, "one-key", "every item has the partition key %s: all of them together get %d write and %d read units a second, whatever the table has; at a peak of %d a second it needs %d keys, with headroom %d: %s#{shard:%d}",
+		add(severity, "one-key", "every item has the partition key %s: all of them together get %v write and %v read units a second, whatever the table has; at a peak of %v a second it needs %v keys, with headroom %v: %s#{shard:%v}",
 			d.Partition.text, PartitionWrites, PartitionReads, d.PeakWrites, least, headroom, d.Partition.text, 2*headroom)
 	case timed && keys == 1:
-		add(severity, "today-key", "{%s} is one value now: all writes of the moment, %d units a second at peak, go to one key, while the keys of the past rest; append a shard: %s#{shard:%d}", when.name, d.PeakWrites, d.Partition.text, 2*headroom)
+		add(severity, "today-key", "{%s} is one value now: all writes of the moment, %v units a second at peak, go to one key, while the keys of the past rest; append a shard: %s#{shard:%v}", when.name, d.PeakWrites, d.Partition.text, 2*headroom)
 	case counted && keys == unbounded:
 		add(Fine, "spread", "{%s} grows, but as a partition key it is hashed: its values spread", serial.name)
 	case keys == unbounded:
@@ -161,9 +168,9 @@ func (d KeyDesign) cardinality(add remarks) {
 		}
 		add(Fine, "spread", "as many keys as there are things; look at the busiest one")
 	case each > int64(d.UsableWrites):
-		add(Bad, "low-cardinality", "%d keys at one time share %d write units a second: %d each, above the usable %d of a partition; it takes %d, with headroom %d", keys, d.PeakWrites, each, d.UsableWrites, least, headroom)
+		add(Bad, "low-cardinality", "%v keys at one time share %v write units a second: %v each, above the usable %v of a partition; it takes %v, with headroom %v", keys, d.PeakWrites, each, d.UsableWrites, least, headroom)
 	default:
-		add(Fine, "spread", "%d keys at one time share %d write units a second: %d each, %d %% of a partition", keys, d.PeakWrites, each, ceilDiv(each*100, int64(PartitionWrites)))
+		add(Fine, "spread", "%v keys at one time share %v write units a second: %v each, %v %% of a partition", keys, d.PeakWrites, each, ceilDiv(each*100, int64(PartitionWrites)))
 	}
 	if small && d.HottestShare == 0 {
 		assumed := ""
@@ -184,11 +191,11 @@ func (d KeyDesign) hottest(add remarks) {
 	share := new(big.Rat).SetFrac64(int64(d.HottestShare), 10_000).FloatString(2)
 	switch {
 	case hottest > int64(PartitionWrites):
-		add(Bad, "hot-key", "the busiest key gets %s %% of the writes, %d units a second at peak, above the %d of a partition; a partition never splits within one item or one growing range: spread that key over %d shards at least", share, hottest, PartitionWrites, least)
+		add(Bad, "hot-key", "the busiest key gets %s %% of the writes, %v units a second at peak, above the %v of a partition; a partition never splits within one item or one growing range: spread that key over %v shards at least", share, hottest, PartitionWrites, least)
 	case hottest > int64(d.UsableWrites):
-		add(Warn, "hot-key", "the busiest key gets %s %% of the writes, %d units a second at peak, above the usable %d: little is left for retries and spikes", share, hottest, d.UsableWrites)
+		add(Warn, "hot-key", "the busiest key gets %s %% of the writes, %v units a second at peak, above the usable %v: little is left for retries and spikes", share, hottest, d.UsableWrites)
 	default:
-		add(Fine, "hot-key", "the busiest key gets %s %% of the writes, %d units a second at peak, %d %% of a partition", share, hottest, ceilDiv(hottest*100, int64(PartitionWrites)))
+		add(Fine, "hot-key", "the busiest key gets %s %% of the writes, %v units a second at peak, %v %% of a partition", share, hottest, ceilDiv(hottest*100, int64(PartitionWrites)))
 	}
 }
 
@@ -209,16 +216,17 @@ func (d KeyDesign) sortKey(add remarks) {
 	}
 	hottest := max(per, d.HottestShare.Of(int64(d.PeakWrites)))
 	if hottest > int64(d.UsableWrites) {
-		add(Bad, "increasing-sort-key", "%s only grows: all writes of a key go to its end, and DynamoDB does not split such a range for heat; a key stays at %d write units a second, and gets %d", d.SortKey, PartitionWrites, hottest)
+		add(Bad, "increasing-sort-key", "%s only grows: all writes of a key go to its end, and DynamoDB does not split such a range for heat; a key stays at %v write units a second, and gets %v", d.SortKey, PartitionWrites, hottest)
 		return
 	}
-	add(Fine, "increasing-sort-key", "%s only grows: DynamoDB does not split a key for heat, so a key stays at %d write units a second; it gets %d", d.SortKey, PartitionWrites, hottest)
+	add(Fine, "increasing-sort-key", "%s only grows: DynamoDB does not split a key for heat, so a key stays at %v write units a second; it gets %v", d.SortKey, PartitionWrites, hottest)
 }
 
 // size judges what one partition serves of items so large.
 func (d KeyDesign) size(add remarks) {
 	write, read := int64(WriteCost(0, d.Item)), int64(ItemReadCost(d.Item, Strong))/2
-	text := fmt.Sprintf("an item of %d bytes costs %d write units and %d read units: one partition takes %d writes, or %d strong or %d eventual reads of it a second", d.Item, write, read, int64(PartitionWrites)/write, PartitionReads/read, 2*PartitionReads/read)
+	text := fmt.Sprintf("an item of %s bytes costs %s and %s: one partition takes %s writes, or %s strong or %s eventual reads of it a second",
+		count(d.Item), unitsText(WriteUnits(write), "write unit"), unitsText(WriteUnits(read), "read unit"), count(int64(PartitionWrites)/write), count(PartitionReads/read), count(2*PartitionReads/read))
 	switch {
 	case d.Item > 100*KiB:
 		add(Bad, "large-item", "%s; keep the payload in S3 and its key in the item", text)
@@ -234,10 +242,14 @@ func (d KeyDesign) collection(add remarks) {
 	const rule = "an LSI keeps all items of a partition key in one partition: at 10 GB writes fail with ItemCollectionSizeLimitExceededException"
 	switch {
 	case d.CollectionBytes > PartitionBytes:
-		add(Bad, "lsi-collection", "%s; the largest collection is %s already", rule, gigabytes(d.CollectionBytes))
+		add(Bad, "lsi-collection", "%s; the largest collection is %s already", rule, decimalGB(d.CollectionBytes))
 	case d.CollectionBytes > 0:
-		add(Warn, "lsi-collection", "%s; the largest collection is %s, %d %% of that", rule, gigabytes(d.CollectionBytes), ceilDiv(int64(d.CollectionBytes)*100, int64(PartitionBytes)))
+		add(Warn, "lsi-collection", "%s; the largest collection is %s, %v %% of that", rule, decimalGB(d.CollectionBytes), ceilDiv(int64(d.CollectionBytes)*100, int64(PartitionBytes)))
 	default:
 		add(Warn, "lsi-collection", "%s; and a hot key can't be split by its sort key. Prefer a GSI or an index table", rule)
 	}
+}
+
+func decimalGB(size Bytes) string {
+	return new(big.Rat).SetFrac64(int64(size), 1_000_000_000).FloatString(1) + " GB"
 }

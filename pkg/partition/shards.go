@@ -64,8 +64,8 @@ func (w Workload) ShardPlan() ShardPlan {
 	}
 	p.Steps = []Step{
 		{int64(w.PeakWrites), "peak", "write units a second when most is written at once: one per event and KiB of it"},
-		{int64(w.UsableWrites), fmt.Sprintf("usable of a partition's %d", PartitionWrites), "the rest is kept for retries and uneven seconds"},
-		{p.Least, fmt.Sprintf("ceil(%d / %d)", w.PeakWrites, w.UsableWrites), "the least that could do, if every shard had a partition of its own and got its even share"},
+		{int64(w.UsableWrites), "usable of a partition's " + count(PartitionWrites), "the rest is kept for retries and uneven seconds"},
+		{p.Least, fmt.Sprintf("ceil(%s / %s)", count(w.PeakWrites), count(w.UsableWrites)), "the least that could do, if every shard had a partition of its own and got its even share"},
 		{p.Headroom, fmt.Sprintf("ceil(%d x %d.%02d)", p.Least, w.HeadroomPercent/100, w.HeadroomPercent%100), "headroom: shards are hashed to partitions independently, some share one"},
 		{p.Chosen, chosenRule, chosenReason},
 	}
@@ -99,16 +99,16 @@ func (w Workload) withRisks(p ShardPlan, partitions int64) ShardPlan {
 		warning := fmt.Sprintf("with %d shards on %d partitions, some partition is overloaded at peak with a probability of %s (until it splits, which takes minutes)",
 			p.Chosen, partitions, now.Percent())
 		if p.SafePartitions > 0 {
-			warning += fmt.Sprintf("; warm the table and its pending index up to %d write units a second, so that there are about %d partitions: %s",
-				p.SafePartitions*int64(PartitionWrites), p.SafePartitions, w.risk(p.Chosen, p.SafePartitions).Percent())
+			warning += fmt.Sprintf("; warm the table and its pending index up to %s write units a second, so that there are about %d partitions: %s",
+				count(p.SafePartitions*int64(PartitionWrites)), p.SafePartitions, w.risk(p.Chosen, p.SafePartitions).Percent())
 		}
 		p.Warnings = append(p.Warnings, warning)
 	}
 	if per := ceilDiv(int64(w.PeakWrites), p.Chosen); per > int64(w.UsableWrites) {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("a shard gets %d write units a second at peak, more than the usable %d: at least %d shards are needed", per, w.UsableWrites, p.Least))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("a shard gets %s write units a second at peak, more than the usable %d: at least %d shards are needed", count(per), w.UsableWrites, p.Least))
 	}
 	if w.PeakWrites > DefaultTableQuota {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("the peak is above the default quota of a table, %d write units a second: ask AWS to raise it", DefaultTableQuota))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the peak is above the default quota of a table, %s write units a second: ask AWS to raise it", count(DefaultTableQuota)))
 	}
 	return p
 }

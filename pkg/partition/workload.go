@@ -142,7 +142,7 @@ func (w Workload) Validate() error {
 		{"UsableWrites", int64(w.UsableWrites), 1, int64(PartitionWrites)},
 		{"HeadroomPercent", w.HeadroomPercent, 100, 10_000},
 		{"Shards", w.Shards, 0, MaxShards},
-		{"Partitions", w.Partitions, 0, 100_000},
+		{"Partitions", w.Partitions, 0, MaxPartitions},
 	} {
 		if err := within(check.field, check.value, check.least, check.top); err != nil {
 			return err
