@@ -89,8 +89,16 @@ func (c *Counts) sum(o Counts) {
 		to   *int64
 		more int64
 	}{
-		{&c.Read, o.Read}, {&c.Written, o.Written}, {&c.Skipped, o.Skipped}, {&c.NoName, o.NoName}, {&c.Held, o.Held}, {&c.Gone, o.Gone},
-		{&c.Rejected, o.Rejected}, {&c.ClaimsWritten, o.ClaimsWritten}, {&c.ClaimsHeld, o.ClaimsHeld}, {&c.ClaimsRejected, o.ClaimsRejected},
+		{&c.Read, o.Read},
+		{&c.Written, o.Written},
+		{&c.Skipped, o.Skipped},
+		{&c.NoName, o.NoName},
+		{&c.Held, o.Held},
+		{&c.Gone, o.Gone},
+		{&c.Rejected, o.Rejected},
+		{&c.ClaimsWritten, o.ClaimsWritten},
+		{&c.ClaimsHeld, o.ClaimsHeld},
+		{&c.ClaimsRejected, o.ClaimsRejected},
 	} {
 		*pair.to += pair.more
 	}

@@ -555,8 +555,8 @@ func TestBackfillKeepsTheWriteRate(t *testing.T) {
 	for n := range 10 {
 		k.legacy(fmt.Sprint("u", n), fmt.Sprint("name", n), "")
 	}
-	clock, start := ddbtest.NewClock(time.Now()), time.Now()
-	start = clock.Now()
+	clock := ddbtest.NewClock(time.Now())
+	start := clock.Now()
 	tool := k.tool(func(c *backfill.Config) {
 		c.Segments, c.Concurrency, c.WriteUnits, c.Now = 1, 1, 8, clock.Now
 		c.Retry = ddb.Policy{Now: time.Now, Sleep: func(ctx context.Context, d time.Duration) error { clock.Advance(d); return ctx.Err() }}

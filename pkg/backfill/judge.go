@@ -64,8 +64,9 @@ func (v *verification) judgeUser(ctx context.Context, id string, hash uint64) (*
 		need := h.Claim(id, account.IncarnationOf(s.user))
 		have, claimed := s.claims[need.Key()]
 		f := &fault{key: need.Key(), user: id, holding: h}
+		_, broken := s.broken[need.Key()]
 		switch {
-		case s.broken[need.Key()] != nil:
+		case broken:
 			return nil, nil //nolint:nilnil // the claim is a fault already, as unreadable
 		case !claimed:
 			f.kind = KindMissing

@@ -1,6 +1,7 @@
 package backfill_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,13 +214,12 @@ func describe(f backfill.Finding) string {
 // lines reads a report.
 func lines(t *testing.T, path string) []string {
 	t.Helper()
-	file, err := os.Open(path)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
 	list := []string{}
-	for decoder := json.NewDecoder(file); decoder.More(); {
+	for decoder := json.NewDecoder(bytes.NewReader(raw)); decoder.More(); {
 		var f backfill.Finding
 		if err := decoder.Decode(&f); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package backfill_test
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -174,12 +173,12 @@ func TestVerifyRaisesNoFalseAlarmUnderLiveTraffic(t *testing.T) {
 // Between the last look and the repair, the live user comes back to what was an orphan, or gets the claim by itself.
 func TestRepairsHoldOnlyWhileTheFaultDoes(t *testing.T) {
 	t.Parallel()
-	rename := func(id, name string) func(context.Context, *kit) error {
-		return func(ctx context.Context, k *kit) error { _, err := k.live.Rename(ctx, id, name); return err }
+	rename := func(id, name string) func(*kit) error {
+		return func(k *kit) error { _, err := k.live.Rename(k.t.Context(), id, name); return err }
 	}
 	for name, test := range map[string]struct {
 		prepare   func(*kit)
-		meanwhile func(context.Context, *kit) error
+		meanwhile func(*kit) error
 		claims    map[string]string
 		findings  []string
 	}{
@@ -189,37 +188,45 @@ func TestRepairsHoldOnlyWhileTheFaultDoes(t *testing.T) {
 				k.claim("NICKNAME", "back", "u", "i")
 			},
 			// It is its own claim, which it may take as it stands, past account here.
-			func(_ context.Context, k *kit) error {
+			func(k *kit) error {
 				k.put(k.users, ddb.Item{"userId": s("u"), "_incarnation": s("i"), "nickname": s("back"), "_nickname_key": s("back")})
 				return nil
 			},
-			map[string]string{"NICKNAME#back": "u"}, []string{},
+			map[string]string{"NICKNAME#back": "u"},
+			[]string{},
 		},
 		"the orphan's user signs up": {
 			func(k *kit) { k.claim("NICKNAME", "lost", "u", "before") },
-			func(_ context.Context, k *kit) error {
+			func(k *kit) error {
 				k.put(k.users, ddb.Item{"userId": s("u"), "_incarnation": s("before"), "nickname": s("lost"), "_nickname_key": s("lost")})
 				return nil
 			},
-			map[string]string{"NICKNAME#lost": "u"}, []string{},
+			map[string]string{"NICKNAME#lost": "u"},
+			[]string{},
 		},
 		"the orphan goes by itself": {
 			func(k *kit) { k.claim("NICKNAME", "lost", "nobody", "") },
-			func(ctx context.Context, k *kit) error { k.claim("NICKNAME", "lost", "other", "i"); return nil },
-			map[string]string{}, []string{"orphan NICKNAME#lost  owner other repaired"},
+			func(k *kit) error { k.claim("NICKNAME", "lost", "other", "i"); return nil },
+			map[string]string{},
+			[]string{"orphan NICKNAME#lost  owner other repaired"},
 		},
 		"the user is renamed": {
 			func(k *kit) { k.legacy("u", "name", "") },
-			rename("u", "later"), map[string]string{"NICKNAME#later": "u"}, []string{},
+			rename("u", "later"),
+			map[string]string{"NICKNAME#later": "u"},
+			[]string{},
 		},
 		"the user withdraws": {
 			func(k *kit) { k.legacy("u", "name", "") },
-			func(ctx context.Context, k *kit) error { return k.live.Withdraw(ctx, "u") }, map[string]string{}, []string{},
+			func(k *kit) error { return k.live.Withdraw(k.t.Context(), "u") },
+			map[string]string{},
+			[]string{},
 		},
 		"another takes the name": {
 			func(k *kit) { k.legacy("u", "name", "") },
-			func(ctx context.Context, k *kit) error { k.signUp("new", "name", ""); return nil },
-			map[string]string{"NICKNAME#name": "new"}, []string{"missing NICKNAME#name u"},
+			func(k *kit) error { k.signUp("new", "name", ""); return nil },
+			map[string]string{"NICKNAME#name": "new"},
+			[]string{"missing NICKNAME#name u"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +234,7 @@ func TestRepairsHoldOnlyWhileTheFaultDoes(t *testing.T) {
 			k := newKit(t)
 			test.prepare(k)
 			k.faults.Add(ddbtest.Rule{Operation: "TransactWriteItems", Nth: 1, Do: ddbtest.Run(func() {
-				if err := test.meanwhile(context.Background(), k); err != nil {
+				if err := test.meanwhile(k); err != nil {
 					t.Error(err)
 				}
 			})})
