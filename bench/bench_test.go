@@ -106,7 +106,7 @@ func TestReport(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(out.String(), "3 limits are not met") {
+	if !strings.Contains(out.String(), "Limits not met: 3.") {
 		t.Errorf("printed:\n%s", out.String())
 	}
 

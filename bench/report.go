@@ -104,7 +104,7 @@ func (r *report) print(w io.Writer) {
 	t.SetColumnConfigs([]table.ColumnConfig{right(3), right(4), right(6)})
 	t.Render()
 	if missed > 0 {
-		_, _ = fmt.Fprintf(w, "%d limits are not met. One run on a busy machine proves little: run it again before you look for the reason.\n", missed)
+		_, _ = fmt.Fprintf(w, "Limits not met: %d. One run on a busy machine proves little: run it again before you look for the reason.\n", missed)
 	}
 }
 
