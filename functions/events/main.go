@@ -18,7 +18,6 @@ import (
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 	"github.com/heatsink-dev/heatsink/pkg/edge"
 	"github.com/heatsink-dev/heatsink/pkg/edge/routes"
-	"github.com/heatsink-dev/heatsink/pkg/eventapi"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 	"github.com/heatsink-dev/heatsink/pkg/shard"
 )
@@ -49,7 +48,7 @@ func start(ctx context.Context, logger *slog.Logger) (edge.GatewayHandler, error
 	if err != nil {
 		return nil, err
 	}
-	events, err := eventapi.New(store, eventapi.Options{TenantClaim: "tenant"})
+	events, err := surface(aws, store, requests, env.TextOr(schema.EnvUploadBucket, ""))
 	if err != nil {
 		return nil, err
 	}

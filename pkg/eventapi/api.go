@@ -11,6 +11,7 @@ import (
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 	"github.com/heatsink-dev/heatsink/pkg/edge"
 	"github.com/heatsink-dev/heatsink/pkg/edge/routes"
+	"github.com/heatsink-dev/heatsink/pkg/ingest"
 	"github.com/heatsink-dev/heatsink/pkg/unique"
 )
 
@@ -30,6 +31,8 @@ var _ Service = (*buffer.Store)(nil)
 type Options struct {
 	// TenantClaim names the JWT claim whose value cursors are bound to. Empty: cursors are bound to no tenant.
 	TenantClaim string
+	// Uploads makes batches past one request. Nil: their routes are not there.
+	Uploads Uploads
 }
 
 // API serves the routes. It is safe for concurrent use.
@@ -48,19 +51,23 @@ func New(service Service, options Options) (*API, error) {
 
 // Register adds the routes to a router.
 func (a *API) Register(router *edge.Router) {
-	router.Handle(routes.EventsCreate, a.handle(a.create))
-	router.Handle(routes.EventsList, a.handle(a.list, "date", "state", "from", "to", "order", "limit", "cursor"))
-	router.Handle(routes.EventsStats, a.handle(a.stats, "date"))
-	router.Handle(routes.EventGet, a.handle(a.get))
-	router.Handle(routes.EventComplete, a.handle(a.complete))
-	router.Handle(routes.EventRetry, a.handle(a.retry))
+	router.Handle(routes.EventsCreate, handle(a.create))
+	router.Handle(routes.EventsList, handle(a.list, "date", "state", "from", "to", "order", "limit", "cursor"))
+	router.Handle(routes.EventsStats, handle(a.stats, "date"))
+	router.Handle(routes.EventGet, handle(a.get))
+	router.Handle(routes.EventComplete, handle(a.complete))
+	router.Handle(routes.EventRetry, handle(a.retry))
+	if a.options.Uploads != nil {
+		router.Handle(routes.EventBatchCreate, handle(a.createBatch))
+		router.Handle(routes.EventBatchGet, handle(a.getBatch))
+	}
 }
 
 // call answers one request with its query parameters.
 type call func(http.ResponseWriter, *http.Request, edge.Parameters) error
 
 // handle checks the query, meters the call and turns its error into a problem.
-func (a *API) handle(run call, allowed ...string) edge.Handler {
+func handle(run call, allowed ...string) edge.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		parameters, err := edge.ParseQuery(r.URL.RawQuery, allowed...)
 		if err != nil {
@@ -102,6 +109,8 @@ func problem(err error) error {
 	switch {
 	case errors.Is(err, buffer.ErrNotFound):
 		return &edge.Problem{Code: edge.EventNotFound, Detail: buffer.ErrNotFound.Error()}
+	case errors.Is(err, ingest.ErrNotFound):
+		return &edge.Problem{Code: edge.BatchNotFound, Detail: ingest.ErrNotFound.Error()}
 	case errors.Is(err, buffer.ErrDone):
 		return &edge.Problem{Code: edge.EventDone, Detail: buffer.ErrDone.Error()}
 	case errors.Is(err, buffer.ErrIdempotencyMismatch):

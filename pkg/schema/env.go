@@ -10,6 +10,7 @@ const (
 	EnvFailureBucket    = EnvPrefix + "FAILURE_BUCKET"    // name of the bucket for records that cannot be written
 	EnvCursorSecret     = EnvPrefix + "CURSOR_SECRET"     // ARN of the secret that cursors are sealed with
 	EnvUploadBucket     = EnvPrefix + "UPLOAD_BUCKET"     // name of the bucket for event batches past one HTTP request
+	EnvUploadQueue      = EnvPrefix + "UPLOAD_QUEUE"      // URL of the queue that tells of uploads
 	EnvPartialBatch     = EnvPrefix + "PARTIAL_BATCH"     // "true" where the event source mapping reports batch item failures
 	EnvMetricsNamespace = EnvPrefix + "METRICS_NAMESPACE" // CloudWatch namespace of the embedded metrics
 	EnvStage            = EnvPrefix + "STAGE"             // "dev" or "prod"
