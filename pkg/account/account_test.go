@@ -182,6 +182,28 @@ func TestARepeatedKeyIsTheSameSignUp(t *testing.T) {
 	k.whole()
 }
 
+// A repeat is known by the user itself, also where it has no claim or none any more.
+func TestARepeatedKeyNeedsNoClaim(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	bare, named := application("u1", "", ""), application("u2", "alice", "")
+	bare.IdempotencyKey, named.IdempotencyKey = "key", "key"
+	for range 2 {
+		for _, a := range []account.Application{bare, named} {
+			if _, err := k.service.SignUp(t.Context(), a); err != nil {
+				t.Errorf("%s: %v", a.UserID, err)
+			}
+		}
+		if err := k.calm.ReleaseNickname(t.Context(), "u2"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, claims := k.state(); len(claims) != 0 {
+		t.Errorf("the repeat took the name again: %v", claims)
+	}
+	k.whole()
+}
+
 func TestRenameMovesTheClaim(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

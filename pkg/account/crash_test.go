@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heatsink-dev/heatsink/pkg/account"
@@ -298,6 +300,30 @@ func TestAStalledStepTouchesNoLaterLifeWithoutNames(t *testing.T) {
 			}
 			k.whole()
 		})
+	}
+}
+
+// An operator takes the mark away while a withdrawal is under way: something may have come to hang on the user since, so it begins anew.
+func TestAWithdrawalWhoseMarkWasTakenAwayBeginsAnew(t *testing.T) {
+	t.Parallel()
+	removals := 0
+	k := newKit(t, func(c *account.Config) {
+		c.Dependents = []account.Dependent{{Name: "posts", Remove: func(context.Context, string, string) error { removals++; return nil }}}
+	})
+	k.signUp("u1", "alice", "")
+	k.faults.Add(ddbtest.Rule{Operation: "TransactWriteItems", Nth: 1, Do: ddbtest.Run(func() {
+		_, err := k.plain.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: &k.users, Key: ddb.Item{"userId": s("u1")}, UpdateExpression: aws.String("REMOVE #w"), ExpressionAttributeNames: map[string]string{"#w": "_withdrawing"},
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})})
+	if err := k.service.Withdraw(t.Context(), "u1"); err != nil {
+		t.Error(err)
+	}
+	if users, claims := k.state(); removals != 2 || len(users)+len(claims) != 0 {
+		t.Errorf("%d removals, %v %v", removals, users, claims)
 	}
 }
 

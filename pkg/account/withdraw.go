@@ -37,8 +37,9 @@ func (s *Service) Withdraw(ctx context.Context, userID string) error {
 			if u, err = s.mark(ctx, u); err != nil {
 				return err
 			}
+			removed = false
 		}
-		if !removed { // a lost race below doesn't bring anything back: nothing new can hang on a marked user
+		if !removed { // a lost race below doesn't bring anything back: nothing new can hang on a user as long as it is marked
 			for _, dependent := range s.config.Dependents {
 				if err := dependent.Remove(ctx, u.ID, u.Incarnation); err != nil {
 					return fmt.Errorf("remove %s: %w", dependent.Name, err)
