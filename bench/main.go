@@ -30,6 +30,7 @@ var subjects = []subject{
 	{"amplification", amplification},
 	{"batch", batches},
 	{"claims", claims},
+	{"buffer", buffers},
 	{"cold start", coldStarts},
 }
 

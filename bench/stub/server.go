@@ -83,6 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.control(w, r)
 		return
 	}
+	began := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -93,10 +94,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.counts.Requests[operation]++
 	latency := s.latency
 	s.mu.Unlock()
-	if latency > 0 {
-		time.Sleep(latency)
-	}
 	out, err := s.do(operation, body)
+	time.Sleep(time.Until(began.Add(latency))) // the stub's own work is a part of it
 	status := http.StatusOK
 	if err != nil {
 		code := "ValidationException"

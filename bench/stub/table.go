@@ -106,6 +106,10 @@ func (x *index) insert(r *row) {
 
 // put stores an item, unless test refuses what is there.
 func (t *table) put(item ddb.Item, test condition) (stored bool, err error) {
+	r, err := newRow(item) // not under the lock
+	if err != nil {
+		return false, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.primary.get(item)
@@ -116,15 +120,11 @@ func (t *table) put(item ddb.Item, test condition) (stored bool, err error) {
 	if test != nil && !test(there) {
 		return false, nil
 	}
-	return true, t.store(before, item)
+	return true, t.store(before, r)
 }
 
-// store puts an item in the place of the one before, which may be nil. The table is locked.
-func (t *table) store(before *row, item ddb.Item) error {
-	r, err := newRow(item)
-	if err != nil {
-		return err
-	}
+// store puts a row in the place of the one before, which may be nil. The table is locked.
+func (t *table) store(before, r *row) error {
 	for _, x := range t.indexes {
 		if before != nil {
 			x.remove(before.item)
@@ -132,11 +132,15 @@ func (t *table) store(before *row, item ddb.Item) error {
 		kept := r
 		if x.projected != nil {
 			part := ddb.Item{}
-			for name, value := range item {
+			for name, value := range r.item {
 				if x.projected(name) {
 					part[name] = value
 				}
 			}
+			if _, held := x.place(part); !held {
+				continue
+			}
+			var err error
 			if kept, err = newRow(part); err != nil {
 				return err
 			}

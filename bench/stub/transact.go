@@ -171,7 +171,10 @@ func (w *writeRequest) apply(before *row) (after ddb.Item, units float64, err er
 		return nil, ddb.WriteUnits(size), nil
 	}
 	if after != nil {
-		err = w.table.store(before, after)
+		var r *row
+		if r, err = newRow(after); err == nil {
+			err = w.table.store(before, r)
+		}
 	}
 	return after, ddb.WriteUnits(max(size, ddb.Size(after))), err
 }
