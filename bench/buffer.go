@@ -122,7 +122,7 @@ func (w *world) readEvents(ctx context.Context, r *report, spread eventSpread) e
 	const stored = 2000
 	for n := 0; n < stored; n += spread.request {
 		list := sampleEvents(spread.request)
-		if _, err := stores[rand.IntN(len(stores))].Write(ctx, buffer.WriteRequest{Events: list}); err != nil {
+		if _, err := stores[rand.IntN(len(stores))].Write(ctx, buffer.WriteRequest{Events: list}); err != nil { //nolint:gosec // which one, by chance
 			return err
 		}
 		now = now.Add(time.Millisecond)
