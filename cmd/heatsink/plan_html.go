@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-echarts/go-echarts/v2/charts"
@@ -64,15 +65,8 @@ func writePlanPage(path string, p planned) error {
 
 func renderPlanPage(p planned) (string, error) {
 	parsed, err := template.New("plan").Funcs(template.FuncMap{
-		"right": func(s sheet, column int) bool {
-			for _, number := range s.Numbers {
-				if number == column {
-					return true
-				}
-			}
-			return false
-		},
-		"last": func(s sheet, row int) bool { return s.Total && row == len(s.Rows)-1 },
+		"right": func(s sheet, column int) bool { return slices.Contains(s.Numbers, column) },
+		"last":  func(s sheet, row int) bool { return s.Total && row == len(s.Rows)-1 },
 	}).Parse(planPage)
 	if err != nil {
 		return "", fmt.Errorf("plan page: %w", err)

@@ -37,7 +37,7 @@ func printPlan(out io.Writer, p planned) {
 		}
 		for _, note := range s.Notes {
 			bullet := "- "
-			if note[0] >= '0' && note[0] <= '9' { // numbered already
+			if len(note) > 1 && note[0] >= '1' && note[0] <= '9' && note[1] == '.' { // numbered already
 				bullet = ""
 			}
 			for line := range strings.Lines(text.WrapSoft(bullet+note, 150)) {

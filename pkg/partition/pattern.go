@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -140,10 +141,8 @@ func GuessPattern(attribute string) (string, bool) {
 // has finds the first placeholder of a kind.
 func (p Pattern) has(wanted ...kind) (placeholder, bool) {
 	for _, part := range p.parts {
-		for _, k := range wanted {
-			if part.kind == k {
-				return part, true
-			}
+		if slices.Contains(wanted, part.kind) {
+			return part, true
 		}
 	}
 	return placeholder{}, false

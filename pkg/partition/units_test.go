@@ -32,8 +32,15 @@ func TestAReadOfOneItemIsRoundedUpToFourKiBAndHalvedWhenEventual(t *testing.T) {
 		consistency partition.Consistency
 		want        string
 	}{
-		{0, partition.Strong, "1"}, {4096, partition.Strong, "1"}, {4097, partition.Strong, "2"}, {4096, partition.Eventual, "0.5"}, {4097, partition.Eventual, "1"},
-		{4096, partition.Transactional, "2"}, {20 * partition.KiB, partition.Strong, "5"}, {0, partition.Eventual, "0.5"}, {4096, 0, "1"},
+		{0, partition.Strong, "1"},
+		{4096, partition.Strong, "1"},
+		{4097, partition.Strong, "2"},
+		{4096, partition.Eventual, "0.5"},
+		{4097, partition.Eventual, "1"},
+		{4096, partition.Transactional, "2"},
+		{20 * partition.KiB, partition.Strong, "5"},
+		{0, partition.Eventual, "0.5"},
+		{4096, 0, "1"},
 	} {
 		if got := partition.ItemReadCost(test.size, test.consistency).String(); got != test.want {
 			t.Errorf("%d bytes, %d: %s units, want %s", test.size, test.consistency, got, test.want)
@@ -48,7 +55,14 @@ func TestAQueryIsRoundedUpOnceAPageAndAnEmptyOneCostsHalfAUnit(t *testing.T) {
 		size partition.Bytes
 		want string
 	}{
-		{0, 800, "0.5"}, {1, 800, "0.5"}, {5, 800, "0.5"}, {6, 800, "1"}, {10, 800, "1"}, {200, 800, "20"}, {4, 1024, "0.5"}, {5, 1024, "1"},
+		{0, 800, "0.5"},
+		{1, 800, "0.5"},
+		{5, 800, "0.5"},
+		{6, 800, "1"},
+		{10, 800, "1"},
+		{200, 800, "20"},
+		{4, 1024, "0.5"},
+		{5, 1024, "1"},
 		{1310, 800, "128"},    // 1,048,000 bytes: the most that one page holds
 		{1311, 800, "128.5"},  // the next page is rounded up for itself
 		{5000, 800, "488.5"},  // 3 full pages and 1,070 rows
@@ -72,8 +86,18 @@ func TestTwentyShardsHaveAFloorOfTenReadUnits(t *testing.T) {
 		size         partition.Bytes
 		want         string
 	}{
-		{0, 20, 800, "10"}, {10, 20, 170, "10"}, {200, 20, 800, "20"}, {200, 20, 170, "10"}, {200, 20, 400, "10"},
-		{0, 40, 800, "20"}, {200, 40, 800, "20"}, {200, 1, 800, "20"}, {6, 1, 800, "1"}, {7, 2, 800, "1"}, {11, 2, 800, "1.5"}, {3, 0, 800, "0.5"},
+		{0, 20, 800, "10"},
+		{10, 20, 170, "10"},
+		{200, 20, 800, "20"},
+		{200, 20, 170, "10"},
+		{200, 20, 400, "10"},
+		{0, 40, 800, "20"},
+		{200, 40, 800, "20"},
+		{200, 1, 800, "20"},
+		{6, 1, 800, "1"},
+		{7, 2, 800, "1"},
+		{11, 2, 800, "1.5"},
+		{3, 0, 800, "0.5"},
 	} {
 		if got := partition.FanOutCost(test.rows, test.shards, test.size, partition.Eventual).String(); got != test.want {
 			t.Errorf("%d rows of %d bytes over %d shards: %s units, want %s", test.rows, test.size, test.shards, got, test.want)
