@@ -34,6 +34,7 @@ func chapters() []Chapter {
 	return []Chapter{
 		{"Indexes: a base table, its index table in step, exact pages", indexes},
 		{"Names: a nickname that two want belongs to one", accounts},
+		{"Events: stored by the thousand, read in order from all shards", events},
 	}
 }
 
