@@ -104,8 +104,8 @@ func newBar(yAxis string, x []string) *charts.Bar {
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
 		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Top: "0"}),
 		charts.WithYAxisOpts(opts.YAxis{Name: yAxis}),
-		charts.WithXAxisOpts(opts.XAxis{AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Interval: "0", Rotate: 20}}),
-		charts.WithGridOpts(opts.Grid{Bottom: "90"}),
+		charts.WithXAxisOpts(opts.XAxis{AxisLabel: &opts.AxisLabel{Show: opts.Bool(true), Interval: "0", Rotate: 20, ShowMinLabel: opts.Bool(true), ShowMaxLabel: opts.Bool(true)}}),
+		charts.WithGridOpts(opts.Grid{Left: "120", Bottom: "90"}),
 		charts.WithAnimation(false),
 	)
 	bar.SetXAxis(x)
