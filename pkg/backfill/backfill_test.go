@@ -171,7 +171,7 @@ func TestBackfillIgnoresWhatACrashLeftInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.faults.Clear()
-	for path, more := range map[string]string{k.checkpoint + ".123.part": `{"version":1,`, k.checkpoint + backfill.RejectedSuffix: `{"kind":"unmappable","userIds":["torn`} {
+	for path, more := range map[string]string{k.checkpoint + ".123.part": `{"version":1,`, k.checkpoint + backfill.RejectedSuffix: `{"kind":"unmappable","userIds":["` + strings.Repeat("torn", 200)} {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			t.Fatal(err)
@@ -615,4 +615,36 @@ func TestConfigAndTablesAreChecked(t *testing.T) {
 	if _, err := k.tool().Backfill(t.Context(), backfill.Options{Checkpoint: filepath.Join(t.TempDir(), "no", "such", "folder")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestCountsKnowWhenTheyDoNotBalance(t *testing.T) {
+	t.Parallel()
+	good := backfill.Counts{Read: 6, Written: 1, Skipped: 3, NoName: 1, Held: 1, Gone: 1, Rejected: 2}
+	if !good.Balanced() {
+		t.Error("balanced counts are refused")
+	}
+	for name, change := range map[string]func(*backfill.Counts){
+		"read": func(c *backfill.Counts) { c.Read++ }, "written": func(c *backfill.Counts) { c.Written-- },
+		"skipped": func(c *backfill.Counts) { c.Skipped++; c.Read++ }, "rejected": func(c *backfill.Counts) { c.Rejected++ },
+	} {
+		bad := good
+		if change(&bad); bad.Balanced() {
+			t.Errorf("%s: not seen", name)
+		}
+	}
+}
+
+// A checkpoint is outside bytes: whatever they are, it is read or refused.
+func FuzzCheckpoint(f *testing.F) {
+	f.Add([]byte(`{"version":1,"userTable":"a","userTableId":"b","claimTable":"c","claimTableId":"d","segments":1,"run":"r","progress":[{"next":{"userId":{"S":"u"}}}]}`))
+	f.Add([]byte(`{"version":1,"segments":-1,"run":"r","progress":[]}`))
+	f.Add([]byte(`{"version":1,"segments":1,"run":"r","progress":[{"next":{"userId":{"S":1}}}]}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if err := backfill.ParseCheckpoint(raw); err != nil {
+			if _, ok := errors.AsType[*backfill.CheckpointError](err); !ok {
+				t.Errorf("%T: %v", err, err)
+			}
+		}
+	})
 }

@@ -69,6 +69,10 @@ func loadCheckpoint(path string) (*checkpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read checkpoint: %w", err)
 	}
+	return parseCheckpoint(path, raw)
+}
+
+func parseCheckpoint(path string, raw []byte) (*checkpoint, error) {
 	c := &checkpoint{}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()

@@ -18,3 +18,9 @@ func ScanSpool(t *Tool, ctx context.Context, sink Sink, names int) (ScanResult, 
 func VerifyPages(t *Tool, ctx context.Context, options VerifyOptions, sink Sink, page int) (VerifyResult, error) {
 	return t.verify(ctx, options, sink, page)
 }
+
+// ParseCheckpoint reads a checkpoint.
+func ParseCheckpoint(raw []byte) error {
+	_, err := parseCheckpoint("file", raw)
+	return err
+}
