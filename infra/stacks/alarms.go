@@ -120,7 +120,7 @@ func (w *WatchStack) watchUploads() {
 	}
 	w.alarm(alarm{
 		id: "UploadsFailed", severity: page, metric: of(w.d.Ingest.Dead, "ApproximateNumberOfMessagesVisible"), atLeast: 1, of: 1,
-		text: "An upload failed five times: its message is in the dead-letter queue, its object in the bucket for a week.",
+		text: "An upload was given up: its message is in the dead-letter queue, its object in the bucket for a week. Mend the reason, then start a redrive of that queue.",
 	})
 	w.alarm(alarm{
 		id: "UploadsLate", severity: ticket, metric: of(w.d.Ingest.Queue, "ApproximateAgeOfOldestMessage"), over: 3600, of: 5,

@@ -23,7 +23,7 @@ const (
 	// poisonPrefix is where the indexer parks what can never be written.
 	poisonPrefix = "heatsink/poison/"
 	// uploadPrefix is where presigned uploads go in the upload bucket.
-	uploadPrefix = "uploads/"
+	uploadPrefix = schema.UploadPrefix
 )
 
 // DataStack holds everything that cannot be made again.
@@ -52,10 +52,11 @@ func newDataStack(b *builder) *DataStack {
 			d.addIndexTable(index)
 		}
 	}
-	d.Failures = d.bucket(failureBucket, 30)
+	d.Failures = d.bucket(failureBucket, 30, false)
 	output(d.Stack, schema.OutputFailureBucket, d.Failures.BucketName())
-	// A batch is ingested within minutes of its upload; a week is for looking at one that failed.
-	d.Uploads = d.bucket(uploadBucket, 7)
+	// A batch is ingested within minutes of its upload; a week is for looking at one that failed. With versions a second upload to the same URL leaves the first
+	// one, from which the batch is ingested, as it is.
+	d.Uploads = d.bucket(uploadBucket, 7, true)
 	output(d.Stack, schema.OutputUploadBucket, d.Uploads.BucketName())
 	d.addCursorSecret()
 	d.keepExports()
@@ -140,19 +141,25 @@ func attribute(a schema.Attribute) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: jsii.String(a.Name), Type: types[a.Type]}
 }
 
-// bucket makes a private, encrypted bucket whose objects expire after days, and whose events go to EventBridge.
-func (d *DataStack) bucket(id string, days float64) awss3.Bucket {
+// bucket makes a private, encrypted bucket whose objects expire after days, and whose events go to EventBridge. Of a versioned one, what is not current any more
+// stays for the same time once more.
+func (d *DataStack) bucket(id string, days float64, versioned bool) awss3.Bucket {
+	expire := &awss3.LifecycleRule{
+		Id:                                  jsii.String("expire"),
+		Expiration:                          awscdk.Duration_Days(jsii.Number(days)),
+		AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(1)),
+	}
+	if versioned {
+		expire.NoncurrentVersionExpiration = awscdk.Duration_Days(jsii.Number(days))
+	}
 	bucket := awss3.NewBucket(d.Stack, jsii.String(id), &awss3.BucketProps{
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(),
 		Encryption:        awss3.BucketEncryption_S3_MANAGED,
 		EnforceSSL:        jsii.Bool(true),
 		ObjectOwnership:   awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
 		RemovalPolicy:     d.b.keep(),
-		LifecycleRules: &[]*awss3.LifecycleRule{{
-			Id:                                  jsii.String("expire"),
-			Expiration:                          awscdk.Duration_Days(jsii.Number(days)),
-			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(1)),
-		}},
+		Versioned:         jsii.Bool(versioned),
+		LifecycleRules:    &[]*awss3.LifecycleRule{expire},
 	})
 	// The L1 property: EventBridgeEnabled of the L2 would add a custom resource, a Python Lambda, for the same.
 	bucket.Node().DefaultChild().(awss3.CfnBucket).SetNotificationConfiguration(&awss3.CfnBucket_NotificationConfigurationProperty{

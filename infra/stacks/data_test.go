@@ -126,15 +126,19 @@ func TestNoTableBesideTheCatalogs(t *testing.T) {
 func TestBucketsArePrivateExpireAndTellEventBridge(t *testing.T) {
 	t.Parallel()
 	for bucket, days := range map[string]float64{"FailureBucket": 30, "UploadBucket": 7} {
+		expire := object{"Id": "expire", "Status": "Enabled", "ExpirationInDays": days, "AbortIncompleteMultipartUpload": object{"DaysAfterInitiation": 1.0}}
+		if bucket == "UploadBucket" {
+			// A second upload to the same URL must leave the first as it is.
+			says(dev, data, bucket, "Properties.VersioningConfiguration", object{"Status": "Enabled"}).test(t)
+			expire["NoncurrentVersionExpiration"] = object{"NoncurrentDays": days}
+		}
 		for _, c := range []claim{
 			says(prod, data, bucket, "Properties.PublicAccessBlockConfiguration", object{
 				"BlockPublicAcls": true, "BlockPublicPolicy": true, "IgnorePublicAcls": true, "RestrictPublicBuckets": true,
 			}),
 			says(prod, data, bucket, "Properties.BucketEncryption.ServerSideEncryptionConfiguration.0.ServerSideEncryptionByDefault", object{"SSEAlgorithm": "AES256"}),
 			says(prod, data, bucket, "Properties.OwnershipControls.Rules", list{object{"ObjectOwnership": "BucketOwnerEnforced"}}),
-			says(prod, data, bucket, "Properties.LifecycleConfiguration.Rules", list{object{
-				"Id": "expire", "Status": "Enabled", "ExpirationInDays": days, "AbortIncompleteMultipartUpload": object{"DaysAfterInitiation": 1.0},
-			}}),
+			says(prod, data, bucket, "Properties.LifecycleConfiguration.Rules", list{expire}),
 			says(prod, data, bucket, "Properties.NotificationConfiguration", object{"EventBridgeConfiguration": object{"EventBridgeEnabled": true}}),
 			says(prod, data, bucket, "DeletionPolicy", "Retain"),
 			says(dev, data, bucket, "DeletionPolicy", "Delete"),

@@ -142,12 +142,11 @@ var wanted = map[string][]string{
 		"secretsmanager:GetSecretValue on ${CursorSecret}",
 	},
 	"ingest": {
-		"dynamodb:GetItem on ${EventTable.Arn}",
 		"dynamodb:PutItem on ${EventTable.Arn}",
 		"dynamodb:GetItem on ${EventRequestTable.Arn}",
-		"dynamodb:PutItem on ${EventRequestTable.Arn}",
 		"dynamodb:UpdateItem on ${EventRequestTable.Arn}",
 		"s3:GetObject on ${UploadBucket.Arn}/uploads/*" + ownAccount,
+		"s3:GetObjectVersion on ${UploadBucket.Arn}/uploads/*" + ownAccount,
 		"sqs:ReceiveMessage on ${Uploads.Arn}",
 		"sqs:DeleteMessage on ${Uploads.Arn}",
 		"sqs:ChangeMessageVisibility on ${Uploads.Arn}",
@@ -254,6 +253,7 @@ var wide = []string{
 	"s3:GetObject on ${FailureBucket.Arn}/aws/lambda/*", "s3:GetObject on ${FailureBucket.Arn}/heatsink/poison/*",
 	"s3:DeleteObject on ${FailureBucket.Arn}/aws/lambda/*", "s3:DeleteObject on ${FailureBucket.Arn}/heatsink/poison/*",
 	"s3:PutObject on ${UploadBucket.Arn}/uploads/*", "s3:GetObject on ${UploadBucket.Arn}/uploads/*",
+	"s3:GetObjectVersion on ${UploadBucket.Arn}/uploads/*",
 }
 
 func noWildcards(t template) error {

@@ -20,8 +20,15 @@ type IngestStack struct {
 	Queue, Dead awssqs.Queue
 }
 
-// ingestTimeout is how long one batch may take; what it has not done then, the message's next delivery goes on with.
-const ingestTimeout = 900
+const (
+	// ingestTimeout is how long one batch may take; what it has not done then, the message's next delivery goes on with.
+	ingestTimeout = 900
+	// ingestConcurrency is how many batches are ingested at a time: each alone can bring as many writes as a table takes at first.
+	ingestConcurrency = 10
+	// ingestReceives bounds the deliveries of a message. Each quarter of an hour of a large batch takes one, and so does a duplicate each time that it finds the
+	// batch in work: this is for five hours, and for half a day of failures.
+	ingestReceives = 20
+)
 
 func newIngestStack(b *builder, data *DataStack) *IngestStack {
 	i := &IngestStack{Stack: b.stack(schema.IngestStack, "uploads into the event buffer", false)}
@@ -31,7 +38,7 @@ func newIngestStack(b *builder, data *DataStack) *IngestStack {
 	return i
 }
 
-// addQueues makes the queue of uploads and the one for those that failed five times.
+// addQueues makes the queue of uploads and the one for those that are given up.
 func (i *IngestStack) addQueues() {
 	i.Dead = awssqs.NewQueue(i.Stack, jsii.String("UploadsFailed"), &awssqs.QueueProps{
 		Encryption: awssqs.QueueEncryption_SQS_MANAGED, EnforceSSL: jsii.Bool(true), RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
@@ -40,7 +47,7 @@ func (i *IngestStack) addQueues() {
 		Encryption: awssqs.QueueEncryption_SQS_MANAGED, EnforceSSL: jsii.Bool(true),
 		// Six times the function's timeout (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
 		VisibilityTimeout: awscdk.Duration_Seconds(jsii.Number(6 * ingestTimeout)),
-		DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: i.Dead, MaxReceiveCount: jsii.Number(5)},
+		DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: i.Dead, MaxReceiveCount: jsii.Number(ingestReceives)},
 	})
 	awscdk.CrossStackReferences_Of(i.Queue).Produce(awscdk.ReferenceStrength_WEAK)
 	awscdk.CrossStackReferences_Of(i.Dead).Produce(awscdk.ReferenceStrength_WEAK)
@@ -64,26 +71,31 @@ func (i *IngestStack) addRule(data *DataStack) {
 
 func (i *IngestStack) addFunction(b *builder, data *DataStack) {
 	environment := data.eventVariables(b)
+	environment[schema.EnvUploadQueue] = i.Queue.QueueUrl()
 	i.Ingest = b.function(i.Stack, functionProps{
 		Name: routes.Ingest, Description: "stores the events of an upload",
-		MemoryMB: 1024, TimeoutSeconds: ingestTimeout, Reserved: 10, Environment: environment,
+		MemoryMB: 1024, TimeoutSeconds: ingestTimeout, Reserved: ingestConcurrency, Environment: environment,
 	})
 	grant(
 		i.Ingest,
-		// Each event is put under its own key, on condition that it is not there; the batch's record says how far the upload is.
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, data.Tables[catalog.EventTable].TableArn()),
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, data.Tables[catalog.EventRequestTable].TableArn()),
-		ownBucket(i.Stack, allow([]string{"s3:GetObject"}, below(data.Uploads, uploadPrefix))),
+		// Each event is put under its own key, on condition that it is not there, and never changed; the batch's record says how far the upload is.
+		allow([]string{"dynamodb:PutItem"}, data.Tables[catalog.EventTable].TableArn()),
+		allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, data.Tables[catalog.EventRequestTable].TableArn()),
+		// By its version: a later upload to the same URL is another one.
+		ownBucket(i.Stack, allow([]string{"s3:GetObject", "s3:GetObjectVersion"}, below(data.Uploads, uploadPrefix))),
 		allow([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}, i.Queue.QueueArn()),
 	)
 	exemptWildcards(i.Ingest, "An upload's object is named by its batch id, made when it is asked for.", objects(uploadBucket, uploadPrefix))
 	mapping := awslambda.NewEventSourceMapping(i.Stack, jsii.String("UploadsMapping"), &awslambda.EventSourceMappingProps{
 		Target: i.Ingest.lambda, EventSourceArn: i.Queue.QueueArn(),
-		BatchSize:               jsii.Number(1), // one upload may take the whole invocation
+		BatchSize: jsii.Number(1), // one upload may take the whole invocation
+		// Past the function's own concurrency the mapping would receive messages and be refused, which counts as received
+		// (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html).
+		MaxConcurrency:          jsii.Number(ingestConcurrency),
 		ReportBatchItemFailures: jsii.Bool(true),
 	})
 	exempt(mapping, exemption{
 		rule:   "Serverless-LambdaEventSourceMappingDestination",
-		reason: "A queue's mapping takes no destination: a message that failed five times goes to the dead-letter queue.",
+		reason: "A queue's mapping takes no destination: a message that is given up goes to the dead-letter queue.",
 	})
 }

@@ -84,6 +84,7 @@ func TestUploadsComeThroughAQueueWithADeadLetterQueue(t *testing.T) {
 	for id := range mappings {
 		says(dev, ingestStack, id, "Properties.FunctionName", "${IngestFunction}").test(t)
 		says(dev, ingestStack, id, "Properties.BatchSize", 1.0).test(t)
+		says(prod, ingestStack, id, "Properties.ScalingConfig.MaximumConcurrency", 10.0).test(t) // the function's own
 		says(dev, ingestStack, id, "Properties.FunctionResponseTypes", list{"ReportBatchItemFailures"}).test(t)
 	}
 	var queue string
@@ -93,8 +94,9 @@ func TestUploadsComeThroughAQueueWithADeadLetterQueue(t *testing.T) {
 			queue = id
 		}
 	}
-	says(dev, ingestStack, queue, "Properties.RedrivePolicy.maxReceiveCount", 5.0).test(t)
+	says(dev, ingestStack, queue, "Properties.RedrivePolicy.maxReceiveCount", 20.0).test(t)
 	says(dev, ingestStack, queue, "Properties.VisibilityTimeout", 5400.0).test(t)
+	says(dev, ingestStack, functionID("ingest"), "Properties.Environment.Variables.HEATSINK_UPLOAD_QUEUE", "${"+queue+"}").test(t)
 	for id := range stack.resources("AWS::Events::Rule") {
 		says(dev, ingestStack, id, "Properties.EventPattern", object{
 			"source": list{"aws.s3"}, "detail-type": list{"Object Created"},

@@ -52,6 +52,8 @@ type Config struct {
 	Margin time.Duration
 	// CheckpointLines is after how many lines at the latest the batch's record is written anew. Zero: 5,000.
 	CheckpointLines int
+	// WindowEvents are stored as one piece, at most. Zero: 512.
+	WindowEvents int
 	// MaxObjectBytes and MaxContentBytes bound an upload before and after decompression, MaxLines its lines. Zero: the constants of these names.
 	MaxObjectBytes, MaxContentBytes int64
 	MaxLines                        int
@@ -78,6 +80,7 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Lease, lease)
 	setDefault(&c.Margin, margin)
 	setDefault(&c.CheckpointLines, checkpointLines)
+	setDefault(&c.WindowEvents, windowEvents)
 	setDefault(&c.MaxObjectBytes, MaxObjectBytes)
 	setDefault(&c.MaxContentBytes, MaxContentBytes)
 	setDefault(&c.MaxLines, MaxLines)

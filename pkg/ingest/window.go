@@ -56,8 +56,8 @@ func (w *window) add(line Line) {
 	w.runs = append(w.runs, run{first: position, events: []json.RawMessage{line.Data}})
 }
 
-func (w *window) full() bool {
-	return w.accepted >= windowEvents || w.bytes >= windowBytes || w.accepted+w.rejected >= windowLines
+func (w *window) full(events int) bool {
+	return w.accepted >= events || w.bytes >= windowBytes || w.accepted+w.rejected >= windowLines
 }
 
 // store writes all runs, and gives the first error.
@@ -115,7 +115,7 @@ func start(ctx context.Context, content io.Reader, claimed *record, config Confi
 				p.err = err
 				break
 			}
-			if next.add(line); next.full() {
+			if next.add(line); next.full(config.WindowEvents) {
 				if !send(next) {
 					return
 				}
