@@ -94,11 +94,17 @@ func TestRequestsAndUnits(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			k := newKit(t)
-			k.signUp("old", "oldtimer", "old@example.com")
-			ctx, meter := ddb.WithMeter(t.Context())
-			if err := test.do(ctx, k); err != nil {
-				t.Fatal(err)
+			var k *kit
+			var meter *ddb.Meter
+			for again := true; again; {
+				k = newKit(t)
+				k.signUp("old", "oldtimer", "old@example.com")
+				var ctx context.Context
+				ctx, meter = ddb.WithMeter(t.Context())
+				if err := test.do(ctx, k); err != nil {
+					t.Fatal(err)
+				}
+				again = meter.Usage().Unknown > 0 // the engine closed a connection: what was sent again is not what is counted here
 			}
 			if got := meter.Usage(); got.WriteUnits != test.units || got.Requests != len(test.request) || got.Attempts != len(test.request) {
 				t.Errorf("%+v, want %d requests and %v write units", got, len(test.request), test.units)

@@ -2,6 +2,7 @@ package ddbtest
 
 import (
 	"context"
+	"errors"
 	"crypto/rand"
 	"strings"
 	"testing"
@@ -89,19 +90,30 @@ func (s *tableSpec) create(t testing.TB) string {
 	return createTable(t, Client(t), &s.in)
 }
 
+func inUse(err error) bool {
+	_, ok := errors.AsType[*types.ResourceInUseException](err)
+	return ok
+}
+
+func gone(err error) bool {
+	_, ok := errors.AsType[*types.ResourceNotFoundException](err)
+	return ok
+}
+
 // createTable creates, waits and deletes at cleanup.
 func createTable(t testing.TB, client *dynamodb.Client, in *dynamodb.CreateTableInput) string {
 	t.Helper()
 	const patience = 30 * time.Second
 	name := *in.TableName
-	if _, err := client.CreateTable(t.Context(), in); err != nil {
+	// The name is random, so a table of this name is this one: the engine closes connections now and then, and the SDK sent the request again.
+	if _, err := client.CreateTable(t.Context(), in); err != nil && !inUse(err) {
 		t.Fatalf("ddbtest: create table %s at %s: %v", name, Endpoint(t), err)
 	}
 	t.Cleanup(func() {
 		// The test's own context has ended by now.
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil && !gone(err) {
 			t.Errorf("ddbtest: delete table %s: %v", name, err)
 		}
 	})

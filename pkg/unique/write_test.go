@@ -60,11 +60,16 @@ func TestRequestsAndUnitsOfOneClaim(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			k := newKit(t)
-			k.must(k.claims.Take("old", claim("old", "one")))
-			ctx, meter := ddb.WithMeter(t.Context())
-			if _, err := k.writer.Write(ctx, unique.Transaction{Operations: test.do(k)}); err != nil {
-				t.Fatal(err)
+			var meter *ddb.Meter
+			for again := true; again; {
+				k := newKit(t)
+				k.must(k.claims.Take("old", claim("old", "one")))
+				var ctx context.Context
+				ctx, meter = ddb.WithMeter(t.Context())
+				if _, err := k.writer.Write(ctx, unique.Transaction{Operations: test.do(k)}); err != nil {
+					t.Fatal(err)
+				}
+				again = meter.Usage().Unknown > 0 // the engine closed a connection: what was sent again is not what is counted here
 			}
 			if got := meter.Usage(); got.Requests != 1 || got.Attempts != 1 || got.WriteUnits != test.units || got.ReadUnits != 0 {
 				t.Errorf("%+v, want 1 request and %v write units", got, test.units)
