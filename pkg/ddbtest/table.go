@@ -2,8 +2,8 @@ package ddbtest
 
 import (
 	"context"
-	"errors"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"testing"
 	"time"
