@@ -18,8 +18,6 @@ import (
 const (
 	// prepareTime is how long a transaction is under way before it is done: DynamoDB prepares each item and then commits.
 	prepareTime = 4 * time.Millisecond
-	// mutual is how often two that meet are both refused. AWS documents that it can be, not how often.
-	mutual = 0.25
 	// conflictCode is DynamoDB's (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
 	conflictCode = "TransactionConflict"
 )
@@ -27,7 +25,8 @@ const (
 // contention refuses what meets a transaction under way at one of its items, as DynamoDB does and engines for one machine do not.
 type contention struct {
 	account.Client
-	keys map[string]string // table -> key attribute
+	keys   map[string]string // table -> key attribute
+	mutual float64           // how often two that meet are both refused
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -80,7 +79,7 @@ func (c *contention) enter(items []string) (mine *flight, met []bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	met = make([]bool, len(items))
-	both := c.random.Float64() < mutual
+	both := c.random.Float64() < c.mutual
 	for n, item := range items {
 		other := c.flying[item]
 		if met[n] = other != nil; met[n] && both && !other.committing {

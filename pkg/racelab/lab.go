@@ -45,6 +45,8 @@ type Config struct {
 	Lag time.Duration
 	// Conflicts refuses a transaction that meets another one under way at one of its items, and now and then both, as DynamoDB may. For engines that never do.
 	Conflicts bool
+	// Mutual is how often an injected conflict refuses both, 0 to 1. Zero: 0.25. AWS documents that it happens, not how often.
+	Mutual float64
 	// Retry says how the callers wait before they try again.
 	Retry ddb.Policy
 	// Patience bounds the making and the deleting of tables, each. Zero: 2 minutes.
@@ -74,6 +76,9 @@ func New(config Config) (*Lab, error) {
 	}
 	if config.Now == nil {
 		config.Now = time.Now
+	}
+	if config.Mutual <= 0 {
+		config.Mutual = 0.25
 	}
 	prefix := "heatsink-lab-race-" + rand.Text()[:12]
 	return &Lab{config: config, tables: tables{naive: prefix + "-naive", users: prefix + "-user", claims: prefix + "-claim"}}, nil
@@ -172,7 +177,7 @@ func (l *Lab) experiments() (*experiments, error) {
 	if l.config.Conflicts {
 		client = &contention{
 			Client: client, keys: map[string]string{l.tables.users: account.UserIDAttribute, l.tables.claims: unique.KeyAttribute},
-			random: mathrand.New(mathrand.NewPCG(l.config.Seed, l.config.Seed)), flying: map[string]*flight{}, //nolint:gosec // an experiment's chance
+			mutual: l.config.Mutual, random: mathrand.New(mathrand.NewPCG(l.config.Seed, l.config.Seed)), flying: map[string]*flight{}, //nolint:gosec // an experiment's chance
 		}
 	}
 	// One try each: whether to try again is the caller's, which the experiment is about.
