@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/heatsink-dev/heatsink/pkg/catalog"
 	"github.com/heatsink-dev/heatsink/pkg/ddbtest"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
@@ -16,7 +18,7 @@ var needed = []string{schema.EnvCursorSecret, schema.EnvMetricsNamespace, "HEATS
 // environment clears the function's variables and points the SDK at the test engine.
 func environment(t *testing.T) {
 	t.Helper()
-	for _, name := range needed {
+	for _, name := range append([]string{schema.EnvUploadBucket}, needed...) {
 		t.Setenv(name, "")
 	}
 	for name, value := range map[string]string{
@@ -55,7 +57,17 @@ func TestItStartsWithWhatInfraSets(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	if handler, err := start(t.Context(), slog.New(slog.DiscardHandler)); err != nil || handler == nil {
-		t.Errorf("it did not start: %v", err)
+	// Batches past one request are served where infra names a bucket for them.
+	for bucket, want := range map[string]int{"": 404, "uploads": 201} {
+		t.Setenv(schema.EnvUploadBucket, bucket)
+		handler, err := start(t.Context(), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := events.APIGatewayV2HTTPRequest{RawPath: "/v1/event-batches", Body: "{}"}
+		request.RequestContext.HTTP.Method = "POST"
+		if answer, err := handler(t.Context(), request); err != nil || answer.StatusCode != want {
+			t.Errorf("bucket %q: %+v %v", bucket, answer, err)
+		}
 	}
 }
