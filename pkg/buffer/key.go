@@ -54,8 +54,11 @@ func (b Batch) Check() error {
 
 // Key is that of the event at a position of the batch, from 0 to MaxBatchEvents-1.
 func (b Batch) Key(position int) Key {
-	return Key{Date: dateOf(b.Time), Shard: (b.First + position) % b.Shards, Sort: fmt.Sprintf("%0*d-%s-%0*d", timeDigits, b.Time, b.ID, positionDigits, position)}
+	return Key{Date: dateOf(b.Time), Shard: (b.First + position) % b.Shards, Sort: b.prefix() + fmt.Sprintf("%0*d", positionDigits, position)}
 }
+
+// prefix is what the sort keys of the batch's events begin with; their positions follow.
+func (b Batch) prefix() string { return fmt.Sprintf("%0*d-%s-", timeDigits, b.Time, b.ID) }
 
 // Key is where an event lies.
 type Key struct {

@@ -7,12 +7,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
+	"github.com/heatsink-dev/heatsink/pkg/shard"
 )
 
 // Attributes of a record in the request table.
@@ -52,15 +56,57 @@ func (s *Store) writeKeyed(ctx, send context.Context, request WriteRequest) (*Wr
 		return nil, ErrIdempotencyMismatch
 	}
 	w := &writing{Store: s, batch: kept.batch, events: request.Events}
+	repeated := kept.batch.ID != fresh.ID
+	if repeated && !kept.stored && len(request.Events) > lookAgain {
+		if w.skip, err = s.stored(send, kept.batch, len(request.Events)); err != nil {
+			return nil, fmt.Errorf("find what an earlier request stored: %w", err)
+		}
+	}
 	if !kept.stored {
 		err = w.run(ctx, send, true)
 	}
 	written := w.written(err)
-	written.Repeated = kept.batch.ID != fresh.ID
+	written.Repeated = repeated
 	if err == nil && !kept.stored {
 		s.markStored(ctx, request.IdempotencyKey, kept.batch)
 	}
 	return written, err
+}
+
+// lookAgain is from how many events on a repeat first asks what is stored already: its puts would all be refused, one write unit each, and a request that did not get
+// through in its time would not get further the next time.
+const lookAgain = 100
+
+// stored tells which of the first events of a batch are stored, done ones too. It makes one query a shard and MB. What it does not see yet costs a refused put.
+func (s *Store) stored(ctx context.Context, batch Batch, events int) ([]bool, error) {
+	found := make([]bool, events)
+	from := s.shardsOf(dateOf(batch.Time), All)
+	prefix := batch.prefix()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(s.config.ReadConcurrency)
+	for number := range batch.Shards {
+		in := from.query(number, prefix, prefix+maxSuffixText)
+		in.ProjectionExpression = aws.String("#s")
+		group.Go(func() error {
+			for {
+				out, err := s.config.Client.Query(ctx, in)
+				if err != nil {
+					return &shard.Error{Shard: number, Err: err}
+				}
+				for _, item := range out.Items {
+					position, err := strconv.Atoi(strings.TrimPrefix(text(item, attrSort), prefix))
+					if err == nil && position >= 0 && position < events && batch.Key(position).Shard == number {
+						found[position] = true // each position has one shard, so no two goroutines meet
+					}
+				}
+				if len(out.LastEvaluatedKey) == 0 {
+					return nil
+				}
+				in.ExclusiveStartKey = out.LastEvaluatedKey
+			}
+		})
+	}
+	return found, group.Wait()
 }
 
 // keep puts the record if there is none, or one whose time is over, and gives the one that is there then. A put whose answer was lost is sent again: it is then

@@ -173,6 +173,38 @@ func TestAKeyedWriteResumesAfterACrashAtAnyCall(t *testing.T) {
 	}
 }
 
+// Each try of a large request has time for a part of it only: the next one goes on where it ended, and does not put again what is stored.
+func TestARepeatOfALargeRequestGoesOnWhereTheFirstEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	events := numbered(300)
+	w.faults.Add(ddbtest.Rule{Operation: "PutItem", From: 102, Do: ddbtest.Crash()}) // the record and 100 events
+	if _, err := w.store().Write(t.Context(), keyed(events)); err == nil {
+		t.Fatal("all is stored")
+	}
+	first := w.rows()
+	if len(first) == 0 || len(first) > 100 {
+		t.Fatalf("%d rows", len(first))
+	}
+	for id := range first { // one is done meanwhile: it is stored all the same
+		w.faults.Clear()
+		if err := w.store().Complete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	w.faults.Clear()
+	w.faults.Add(ddbtest.Rule{Operation: "Query", Do: ddbtest.SmallPages(3)})
+	again, err := w.store().Write(t.Context(), keyed(events))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.holds(again.IDs, events)
+	if n := w.faults.Count("PutItem"); n != 1+300-len(first) {
+		t.Errorf("%d puts, want the record and %d events", n, 300-len(first))
+	}
+}
+
 // Without a key the answer says what is stored, whatever call fails.
 func TestAWriteWithoutAKeyTellsTheTruthWhateverCallFails(t *testing.T) {
 	t.Parallel()

@@ -124,15 +124,18 @@ type writing struct {
 	batch  Batch
 	first  int
 	events []json.RawMessage
+	skip   []bool // positions that are stored already; nil: none
 }
 
 func (w *writing) key(position int) Key { return w.batch.Key(w.first + position) }
 
 // run stores all events, with conditional puts alone where asked. send is when no new write begins; what is unsettled then has the rest of ctx.
 func (w *writing) run(ctx, send context.Context, conditional bool) error {
-	all := make([]int, len(w.events))
-	for position := range all {
-		all[position] = position
+	all := make([]int, 0, len(w.events))
+	for position := range w.events {
+		if w.skip == nil || !w.skip[position] {
+			all = append(all, position)
+		}
 	}
 	var first outcome
 	if conditional {
