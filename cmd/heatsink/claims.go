@@ -177,7 +177,7 @@ func (c *claimsScanCommand) Run(console *console) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return interrupted(console, err)
 	}
 	if c.JSON {
 		if err := console.json(struct {
@@ -254,7 +254,7 @@ func (c *claimsBackfillCommand) Run(console *console) error {
 	case errors.Is(err, backfill.ErrFindings):
 		return err
 	case err != nil && !result.Finished:
-		return fmt.Errorf("not finished: %w; start it again with the same checkpoint to go on", err)
+		return fmt.Errorf("not finished: %w; start it again with the same checkpoint to go on", interrupted(console, err))
 	case err != nil:
 		return err
 	case result.Rejected > 0:
@@ -300,7 +300,7 @@ func (c *claimsVerifyCommand) Run(console *console) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return interrupted(console, err)
 	}
 	if c.JSON {
 		if err := console.json(struct {

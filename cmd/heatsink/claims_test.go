@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -265,5 +266,40 @@ func TestLabRaceRefusesAWS(t *testing.T) {
 		if isLocal(endpoint) != want {
 			t.Errorf("%s: %t", endpoint, !want)
 		}
+	}
+}
+
+// Interrupted, the lab has cleaned up before it ends, and a backfill says how to go on.
+func TestInterruptedCommandsSaySo(t *testing.T) {
+	local(t)
+	variables, users, _ := deployed(t)
+	for n := range 10 {
+		legacy(t, users, fmt.Sprint("u", n), fmt.Sprint("Name", n))
+	}
+	checkpoint := filepath.Join(t.TempDir(), "claims.json")
+	for _, test := range []struct {
+		args         []string
+		out, errText string
+	}{
+		{[]string{"lab", "race"}, "claims held: no\ncleaned up:  yes\n", "heatsink: not done to the end: interrupted\n"},
+		{[]string{"claims", "backfill", "--checkpoint", checkpoint}, "0 rejected", "not finished: interrupted; start it again with the same checkpoint to go on\n"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Setenv("AWS_ENDPOINT_URL", through(t, func(body []byte) []byte {
+			if bytes.Contains(body, []byte("TransactItems")) {
+				cancel()
+			}
+			return body
+		}, ""))
+		var out, errOut bytes.Buffer
+		code := run(ctx, test.args, &out, &errOut, func(name string) (string, bool) { value, ok := variables[name]; return value, ok })
+		if code != exitFailed || !strings.Contains(out.String(), test.out) || !strings.HasSuffix(errOut.String(), test.errText) {
+			t.Errorf("%v: exit %d, %s%s", test.args, code, &out, &errOut)
+		}
+		cancel()
+	}
+	t.Setenv("AWS_ENDPOINT_URL", ddbtest.Endpoint(t))
+	if code, out, errOut := heatsink(t, variables, "claims", "backfill", "--checkpoint", checkpoint); code != exitOK || !strings.Contains(out, "10 users read = 10 written") {
+		t.Errorf("gone on: exit %d, %s%s", code, out, errOut)
 	}
 }

@@ -91,7 +91,7 @@ func (c *labRaceCommand) Run(console *console) error {
 	if printed := c.print(console, report); printed != nil {
 		return errors.Join(err, printed)
 	}
-	return verdict(report, err)
+	return verdict(report, interrupted(console, err))
 }
 
 // verdict keeps the two answers apart: whether claims held, and whether all is cleaned up.
@@ -114,6 +114,14 @@ func verdict(report racelab.Report, err error) error {
 
 // quiet drops the SDK's own lines, which would stand in the middle of a table or of a progress bar: every error is returned as well.
 func quiet(o *dynamodb.Options) { o.Logger = logging.Nop{} }
+
+// interrupted says in one word what a cancelled call says in many.
+func interrupted(console *console, err error) error {
+	if err != nil && console.ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return err
+}
 
 // isLocal reports whether an endpoint is on this machine.
 func isLocal(endpoint string) bool {

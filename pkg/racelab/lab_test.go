@@ -223,6 +223,7 @@ func TestClaimsHoldThroughFaults(t *testing.T) {
 	for _, rule := range []ddbtest.Rule{
 		{Operation: "TransactWriteItems", When: signUp, Probability: 0.1, Do: ddbtest.LostAnswer()},
 		{Operation: "TransactWriteItems", When: signUp, Probability: 0.1, Do: ddbtest.Throttle(ddbtest.CodeProvisioned)},
+		{Operation: "CreateTable", Nth: 2, Do: ddbtest.LostAnswer()},
 		{Operation: "DeleteTable", Nth: 1, Do: ddbtest.LostAnswer()},
 	} {
 		faults.Add(rule)
