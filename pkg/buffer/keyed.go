@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,16 +28,16 @@ const (
 	recordShards  = "shards"
 	recordFirst   = "first_shard"
 	recordHash    = "body_hash"
-	recordStored  = "stored" // all events are
+	recordStored  = "stored" // so many of the first events are
 	recordExpires = "expiration_time"
 	keyPrefix     = "key#"
 )
 
-// record of an idempotency key: what fixes the keys of the request's events, and a hash of them.
+// record of an idempotency key: what fixes the keys of the request's events, a hash of them, and how far the requests so far have come.
 type record struct {
 	batch  Batch
 	hash   string
-	stored bool
+	stored int
 }
 
 func (s *Store) writeKeyed(ctx, send context.Context, request WriteRequest) (*Written, error) {
@@ -55,31 +56,34 @@ func (s *Store) writeKeyed(ctx, send context.Context, request WriteRequest) (*Wr
 	if kept.hash != hash {
 		return nil, ErrIdempotencyMismatch
 	}
-	w := &writing{Store: s, batch: kept.batch, events: request.Events}
+	count := len(request.Events)
+	w := &writing{Store: s, batch: kept.batch, events: request.Events, skip: make([]bool, count)}
 	repeated := kept.batch.ID != fresh.ID
-	if repeated && !kept.stored && len(request.Events) > lookAgain {
-		if w.skip, err = s.stored(send, kept.batch, len(request.Events)); err != nil {
+	if repeated && kept.stored == 0 && count > lookAgain {
+		if err := s.findStored(send, kept.batch, w.skip); err != nil {
 			return nil, fmt.Errorf("find what an earlier request stored: %w", err)
 		}
 	}
-	if !kept.stored {
-		err = w.run(ctx, send, true)
+	for position := range min(kept.stored, count) {
+		w.skip[position] = true
 	}
+	err = w.run(ctx, send, true)
 	written := w.written(err)
 	written.Repeated = repeated
-	if err == nil && !kept.stored {
-		s.markStored(ctx, request.IdempotencyKey, kept.batch)
+	if first := slices.Index(written.IDs, ""); first < 0 {
+		s.markStored(ctx, request.IdempotencyKey, kept, count)
+	} else {
+		s.markStored(ctx, request.IdempotencyKey, kept, first)
 	}
 	return written, err
 }
 
-// lookAgain is from how many events on a repeat first asks what is stored already: its puts would all be refused, one write unit each, and a request that did not get
-// through in its time would not get further the next time.
+// lookAgain is from how many events on a repeat asks what is stored already, where the request before it has not said so: it crashed, or still goes on. The
+// repeat's puts would all be refused, one write unit each, and might take all of its time.
 const lookAgain = 100
 
-// stored tells which of the first events of a batch are stored, done ones too. It makes one query a shard and MB. What it does not see yet costs a refused put.
-func (s *Store) stored(ctx context.Context, batch Batch, events int) ([]bool, error) {
-	found := make([]bool, events)
+// findStored marks which events of a batch are stored, done ones too. It makes one query a shard and MB. What it does not see yet costs a refused put.
+func (s *Store) findStored(ctx context.Context, batch Batch, found []bool) error {
 	from := s.shardsOf(dateOf(batch.Time), All)
 	prefix := batch.prefix()
 	group, ctx := errgroup.WithContext(ctx)
@@ -95,7 +99,7 @@ func (s *Store) stored(ctx context.Context, batch Batch, events int) ([]bool, er
 				}
 				for _, item := range out.Items {
 					position, err := strconv.Atoi(strings.TrimPrefix(text(item, attrSort), prefix))
-					if err == nil && position >= 0 && position < events && batch.Key(position).Shard == number {
+					if err == nil && position >= 0 && position < len(found) && batch.Key(position).Shard == number {
 						found[position] = true // each position has one shard, so no two goroutines meet
 					}
 				}
@@ -106,7 +110,7 @@ func (s *Store) stored(ctx context.Context, batch Batch, events int) ([]bool, er
 			}
 		})
 	}
-	return found, group.Wait()
+	return group.Wait()
 }
 
 // keep puts the record if there is none, or one whose time is over, and gives the one that is there then. A put whose answer was lost is sent again: it is then
@@ -139,24 +143,27 @@ func (s *Store) keep(ctx context.Context, key string, own record) (record, error
 }
 
 func readRecord(item ddb.Item) (record, error) {
-	stored, _ := item[recordStored].(*types.AttributeValueMemberBOOL)
 	kept := record{
 		batch: Batch{
 			ID: text(item, recordBatch), Time: integer(item, recordTime), Shards: int(integer(item, recordShards)), First: int(integer(item, recordFirst)),
 		},
-		hash: text(item, recordHash), stored: stored != nil && stored.Value,
+		hash: text(item, recordHash), stored: int(integer(item, recordStored)),
 	}
 	return kept, kept.batch.Check()
 }
 
-// markStored spares a repeat its puts. It is no more than that, so that a failure changes nothing.
-func (s *Store) markStored(ctx context.Context, key string, batch Batch) {
+// markStored says in the record that so many of the first events are stored, which spares a repeat their puts: one that did not get through in its time gets
+// further the next time. It is no more than that, so that a failure changes nothing.
+func (s *Store) markStored(ctx context.Context, key string, kept record, events int) {
+	if events <= kept.stored {
+		return
+	}
 	_, _ = s.config.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.config.RequestTable, Key: ddb.Item{recordID: str(keyPrefix + key)},
-		UpdateExpression:          aws.String("SET #stored = :true"),
-		ConditionExpression:       aws.String("#batch = :batch"),
+		UpdateExpression:          aws.String("SET #stored = :events"),
+		ConditionExpression:       aws.String("#batch = :batch AND (attribute_not_exists(#stored) OR #stored < :events)"),
 		ExpressionAttributeNames:  map[string]string{"#stored": recordStored, "#batch": recordBatch},
-		ExpressionAttributeValues: ddb.Item{":true": &types.AttributeValueMemberBOOL{Value: true}, ":batch": str(batch.ID)},
+		ExpressionAttributeValues: ddb.Item{":events": num(int64(events)), ":batch": str(kept.batch.ID)},
 	}, once)
 }
 

@@ -205,6 +205,31 @@ func TestARepeatOfALargeRequestGoesOnWhereTheFirstEnded(t *testing.T) {
 	}
 }
 
+// The record says how far a request came, so that the next one does not even look: under a steady throttle each gets further.
+func TestARequestThatRanOutOfTimeGetsFurtherTheNextTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	events := numbered(300)
+	for tries, last := 1, 0; ; tries++ {
+		w.faults.Clear()
+		w.faults.Add(ddbtest.Rule{Operation: "PutItem", Table: w.events, Probability: 0.1, Do: ddbtest.Throttle(ddbtest.CodeProvisioned)})
+		w.faults.Add(ddbtest.Rule{Operation: "PutItem", Table: w.events, From: 100, Do: ddbtest.Refuse("AccessDeniedException", "")})
+		written, err := w.store(func(c *buffer.Config) { c.PutConcurrency = 4 }).Write(t.Context(), keyed(events))
+		if tries > 1 && w.faults.Count("Query") != 0 {
+			t.Errorf("try %d made %d queries", tries, w.faults.Count("Query"))
+		}
+		if err == nil {
+			w.holds(written.IDs, events)
+			return
+		}
+		if now := len(w.rows()); now < last+50 {
+			t.Fatalf("try %d: %d rows, %d before", tries, now, last)
+		} else {
+			last = now
+		}
+	}
+}
+
 // Without a key the answer says what is stored, whatever call fails.
 func TestAWriteWithoutAKeyTellsTheTruthWhateverCallFails(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,15 @@
 package buffer
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // queue hands positions to writers, takes back what is to be sent again, and ends when nothing is left or someone stops it.
 type queue struct {
 	mu      sync.Mutex
 	change  *sync.Cond
+	again   []int // first, so that what is done grows from the front
 	waiting []int
 	running int
 	err     error
@@ -21,14 +25,16 @@ func newQueue(positions []int) *queue {
 func (q *queue) take(most int) []int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.waiting) == 0 && q.running > 0 && q.err == nil {
+	for len(q.again)+len(q.waiting) == 0 && q.running > 0 && q.err == nil {
 		q.change.Wait()
 	}
-	if len(q.waiting) == 0 || q.err != nil {
+	if len(q.again)+len(q.waiting) == 0 || q.err != nil {
 		return nil
 	}
-	taken := q.waiting[:min(most, len(q.waiting))]
-	q.waiting = q.waiting[len(taken):]
+	old := min(most, len(q.again))
+	young := min(most-old, len(q.waiting))
+	taken := slices.Concat(q.again[:old], q.waiting[:young])
+	q.again, q.waiting = q.again[old:], q.waiting[young:]
 	q.running++
 	return taken
 }
@@ -38,7 +44,7 @@ func (q *queue) done(again []int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running--
-	q.waiting = append(q.waiting, again...)
+	q.again = append(q.again, again...)
 	q.change.Broadcast()
 }
 
@@ -56,5 +62,5 @@ func (q *queue) stop(err error) {
 func (q *queue) rest() ([]int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.waiting, q.err
+	return slices.Concat(q.again, q.waiting), q.err
 }
