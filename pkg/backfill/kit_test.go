@@ -104,6 +104,18 @@ func (k *kit) put(table string, item ddb.Item) {
 	}
 }
 
+// putAll puts users in batches. The engine closes each connection after a thousand requests, which may lose an answer: here nobody else writes, so it is sent again.
+func (k *kit) putAll(puts []types.WriteRequest) {
+	k.t.Helper()
+	var err error
+	for range 5 {
+		if err = ddb.BatchWrite(k.t.Context(), k.plain, k.users, []string{"userId"}, puts, ddb.Policy{}); err == nil {
+			return
+		}
+	}
+	k.t.Fatal(err)
+}
+
 func (k *kit) signUp(id, nickname, email string) {
 	k.t.Helper()
 	a := account.Application{UserID: id}

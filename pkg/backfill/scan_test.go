@@ -111,9 +111,7 @@ func TestScanSplitsFilesWithTooManyNames(t *testing.T) {
 			want = append(want, fmt.Sprintf("duplicate NICKNAME#%s first-%s,second-%s", name, name, name))
 		}
 	}
-	if err := ddb.BatchWrite(t.Context(), k.plain, k.users, []string{"userId"}, puts, ddb.Policy{}); err != nil {
-		t.Fatal(err)
-	}
+	k.putAll(puts)
 	var f found
 	dir := t.TempDir()
 	tool := k.tool(func(c *backfill.Config) { c.TempDir = dir })
@@ -136,9 +134,7 @@ func TestScanListsManyHoldersOfOneNameBounded(t *testing.T) {
 	for n := range 1010 {
 		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: ddb.Item{"userId": s(fmt.Sprint("u", n)), "nickname": s("same")}}})
 	}
-	if err := ddb.BatchWrite(t.Context(), k.plain, k.users, []string{"userId"}, puts, ddb.Policy{}); err != nil {
-		t.Fatal(err)
-	}
+	k.putAll(puts)
 	var f found
 	result, err := k.tool().Scan(t.Context(), f.add)
 	if err != nil || len(f.list) != 1 || len(f.list[0].UserIDs) != 1000 || f.list[0].More != 10 || result.InDuplicates != 1010 {
