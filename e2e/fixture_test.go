@@ -46,6 +46,7 @@ type stage struct {
 	config    aws.Config
 	partition string
 	prefix    string // of the ids of the test's users
+	patience  time.Duration
 }
 
 // TestMain fails where there is no deployment: tests that did not run must never look like ones that passed.
@@ -73,7 +74,7 @@ func onStage(t *testing.T) *stage {
 	return &stage{
 		T: t, deployed: deployed, config: config, http: &deployment.Client{Base: base, Config: config}, dynamo: dynamodb.NewFromConfig(config),
 		lambda: lambda.NewFromConfig(config), s3: s3.NewFromConfig(config, edge.S3Options),
-		partition: own, prefix: own,
+		partition: own, prefix: own, patience: patience,
 	}
 }
 
@@ -138,7 +139,7 @@ func (s *stage) remove(n int) {
 // eventually asks until the answer is yes.
 func (s *stage) eventually(what string, ask func() (yes bool, state any)) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.Context(), s.patience)
 	defer cancel()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -149,7 +150,7 @@ func (s *stage) eventually(what string, ask func() (yes bool, state any)) {
 		}
 		select {
 		case <-ctx.Done():
-			s.Fatalf("%s: not within %s; last seen: %v", what, patience, state)
+			s.Fatalf("%s: not within %s; last seen: %v", what, s.patience, state)
 		case <-ticker.C:
 		}
 	}
