@@ -31,12 +31,16 @@ var subjects = []subject{
 	{"batch", batches},
 	{"claims", claims},
 	{"buffer", buffers},
+	{"ingest", ingests},
 	{"cold start", coldStarts},
 }
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == stub.Argument {
 		exit(stub.Main())
+	}
+	if len(os.Args) == 3 && os.Args[1] == ingestArgument {
+		exit(ingestMain(os.Args[2]))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, os.Args[1:])

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -88,11 +89,10 @@ func (s *stage) ended(id string) (got batchAnswer) {
 	return got
 }
 
-// ofBatch reads the data of all events of a batch from the table, in the order of their keys, strongly consistent.
-func (s *stage) ofBatch(id string) (data []string) {
+// itemsOf reads all events of a batch from the table, strongly consistent.
+func (s *stage) itemsOf(id string) (items []ddb.Item) {
 	s.Helper()
 	name := s.table(catalog.EventTable)
-	rows := map[string]string{}
 	pages := dynamodb.NewScanPaginator(s.dynamo, &dynamodb.ScanInput{
 		TableName: &name, ConsistentRead: aws.Bool(true), FilterExpression: aws.String("batch_id = :b"), ExpressionAttributeValues: ddb.Item{":b": text(id)},
 	})
@@ -101,20 +101,23 @@ func (s *stage) ofBatch(id string) (data []string) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		for _, item := range page.Items {
-			sort, stored := item["message_sk"].(*types.AttributeValueMemberS).Value, item["json_data"].(*types.AttributeValueMemberS).Value
-			if _, twice := rows[sort]; twice {
-				s.Errorf("%s is in two shards", sort)
-			}
-			rows[sort] = stored
+		items = append(items, page.Items...)
+	}
+	return items
+}
+
+// ofBatch gives the data of all events of a batch in the order of their keys.
+func (s *stage) ofBatch(id string) (data []string) {
+	s.Helper()
+	rows := map[string]string{}
+	for _, item := range s.itemsOf(id) {
+		sort, stored := item["message_sk"].(*types.AttributeValueMemberS).Value, item["json_data"].(*types.AttributeValueMemberS).Value
+		if _, twice := rows[sort]; twice {
+			s.Errorf("%s is in two shards", sort)
 		}
+		rows[sort] = stored
 	}
-	keys := make([]string, 0, len(rows))
-	for key := range rows {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		data = append(data, rows[key])
 	}
 	return data
@@ -159,7 +162,20 @@ func (s *stage) ingests(body []byte, want []string) time.Duration {
 	if !slices.Equal(stored, want) {
 		s.Errorf("%d events are stored, want %d, in their order", len(stored), len(want))
 	}
+	s.forget(batch.BatchID)
 	return took
+}
+
+// forget deletes the events of a batch: the local cloud reads a shard slowly that holds thousands.
+func (s *stage) forget(id string) {
+	s.Helper()
+	var deletes []types.WriteRequest
+	for _, item := range s.itemsOf(id) {
+		deletes = append(deletes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: ddb.Item{"message_pk": item["message_pk"], "message_sk": item["message_sk"]}}})
+	}
+	if err := ddb.BatchWrite(s.Context(), s.dynamo, s.table(catalog.EventTable), []string{"message_pk", "message_sk"}, deletes, ddb.Policy{}); err != nil {
+		s.Error(err)
+	}
 }
 
 // Through the real bucket, bus, queue and function: each event once, in the order of the lines. 6,000 events as gzip and plain; for HEATSINK_SOAK 60,000 each, again and

@@ -402,14 +402,14 @@ func TestAWorkerKeepsItsLeaseWhileItWaits(t *testing.T) {
 	upload.Hold = func(_ context.Context, hidden time.Duration) { holds <- hidden }
 	got := w.ingest(w.ingester(func(c *ingest.Config) {
 		c.Lease = 30 * time.Millisecond // a beat each 10 ms
-		c.Events = &hooked{Events: c.Events, before: func(_ context.Context, first int) error {
+		c.Events = &hooked{Events: c.Events, before: func(ctx context.Context, first int) error {
 			if first == 0 {
 				for range 4 { // the first is at the beginning
 					<-holds
 					w.clock.Advance(20 * time.Millisecond)
 				}
-				if got := w.ingest(w.ingester(), ingest.Upload{BatchID: id, ETag: upload.ETag}); got.Outcome != ingest.Busy {
-					t.Errorf("80 ms later: %+v", got)
+				if got, err := w.ingester().Ingest(ctx, ingest.Upload{BatchID: id, ETag: upload.ETag}); err != nil || got.Outcome != ingest.Busy {
+					t.Errorf("80 ms later: %+v %v", got, err)
 				}
 			}
 			return nil

@@ -30,6 +30,7 @@ type eventTour struct {
 	batch           string
 	ids             []string // of the first request, in its order
 	made            []string // all events, for tidying up
+	uploads         []string // batches that were uploaded
 	date            string
 	time            int64
 }
@@ -62,7 +63,7 @@ func events(ctx context.Context, t *Tour) error {
 	if c.requests, err = t.Deployment.Table(catalog.EventRequestTable); err != nil {
 		return err
 	}
-	walked := t.steps(c.store, c.read, c.complete, c.retry, c.repeat)
+	walked := t.steps(c.store, c.read, c.complete, c.retry, c.repeat, c.upload)
 	return errorsFirst(walked, c.clean())
 }
 
@@ -296,6 +297,9 @@ func (c *eventTour) clean() error {
 		if err != nil {
 			return "", fmt.Errorf("delete the record of the idempotency key: %w", err)
 		}
-		return fmt.Sprintf("%d events of this tour, and the record of its key", len(c.made)), nil
+		if err := c.cleanUploads(); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%d events of this tour, and the records of its key and its upload", len(c.made)), nil
 	})
 }
