@@ -82,7 +82,7 @@ func (a *APIStack) addEvents(b *builder, data *DataStack) *function {
 		events,
 		allow([]string{
 			"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query",
-			"dynamodb:PutItem", "dynamodb:BatchWriteItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem",
+			"dynamodb:PutItem", "dynamodb:BatchWriteItem", "dynamodb:UpdateItem",
 		}, data.Tables[catalog.EventTable].TableArn()),
 		allow([]string{"dynamodb:Query"}, data.eventIndexes(b.catalog)...),
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, data.Tables[catalog.EventRequestTable].TableArn()),

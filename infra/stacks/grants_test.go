@@ -132,7 +132,6 @@ var wanted = map[string][]string{
 		"dynamodb:PutItem on ${EventTable.Arn}",
 		"dynamodb:BatchWriteItem on ${EventTable.Arn}",
 		"dynamodb:UpdateItem on ${EventTable.Arn}",
-		"dynamodb:ConditionCheckItem on ${EventTable.Arn}",
 		"dynamodb:Query on ${EventTable.Arn}/index/pending-index",
 		"dynamodb:Query on ${EventTable.Arn}/index/failed-pending-index",
 		"dynamodb:GetItem on ${EventRequestTable.Arn}",
