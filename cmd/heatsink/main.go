@@ -1,5 +1,5 @@
-// Command heatsink is the operator's command line: it checks the catalog, explains reads, takes keys apart, replays failed records, rotates the cursor secret and
-// gives a tour.
+// Command heatsink is the operator's command line: it checks the catalog, explains reads, takes keys apart, replays failed records, rotates the cursor secret, plans
+// capacity, shows races, keeps claims and gives a tour.
 package main
 
 import (
