@@ -106,6 +106,35 @@ func TestEventsOfARequestKeepTheirOrderAndSpreadEvenly(t *testing.T) {
 	}
 }
 
+// Requests of one event take the shards by turns, too; and each process begins at another one.
+func TestRequestsOfOneEventSpreadEvenly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	begins := map[int]bool{}
+	for range 20 {
+		store := w.store()
+		counts := map[int]int{}
+		for n := range 200 {
+			batch, err := store.NewBatch(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				begins[batch.First] = true
+			}
+			counts[batch.Key(0).Shard]++
+		}
+		for number := range 20 {
+			if counts[number] != 10 {
+				t.Errorf("shard %d has %d events, want 10", number, counts[number])
+			}
+		}
+	}
+	if len(begins) < 5 { // 20 draws of 20 shards give 13 on average
+		t.Errorf("20 processes begin at %d shards", len(begins))
+	}
+}
+
 func TestAWriteUnderThrottlesStoresEachEventOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
