@@ -6,7 +6,7 @@ import "context"
 type Existence struct {
 	// Exists is true where an item was found.
 	Exists bool
-	// Cursor: the budget ended before an item was found. Empty: the answer is final.
+	// Cursor: the budget, or a read that failed for a passing reason, ended the call before an item was found. Empty: the answer is final.
 	Cursor string
 	// Cost of this call.
 	Cost Cost
@@ -16,7 +16,7 @@ type Existence struct {
 type Counted struct {
 	// Count of the items up to where the call ended.
 	Count int64
-	// Cursor: the budget ended first. Call again with it and add the counts. Empty: everything is counted.
+	// Cursor: the budget, or a read that failed for a passing reason, ended the call first. Call again with it and add the counts. Empty: everything is counted.
 	Cursor string
 	// Cost of this call.
 	Cost Cost
@@ -55,7 +55,10 @@ func (r *Reader) tally(ctx context.Context, request Request, one bool) (count in
 		from := &w.segments[0]
 		output, err := w.read(w.within(size))
 		if err != nil {
-			return 0, "", w.cost, r.wrap("count", err)
+			if cursor, err = w.interrupted(err); err != nil {
+				return 0, "", w.cost, r.wrap("count", err)
+			}
+			break
 		}
 		live := int(output.Count)
 		for _, row := range output.Items {

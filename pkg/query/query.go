@@ -11,7 +11,8 @@ import (
 type Page struct {
 	// Items in the order asked for, at most Limit. Never nil.
 	Items []ddb.Item
-	// Cursor continues behind the last item, or where the budget ended. Empty at the end of the index, and only there.
+	// Cursor continues behind the last item, or where the budget or a passing failure ended the page. Empty at the end of the index, and only there: the page behind a
+	// cursor may be empty.
 	Cursor string
 	// Cost of this page.
 	Cost Cost
@@ -22,10 +23,11 @@ type Page struct {
 const maxResponse = 1 << 20
 
 // Query returns a page: Limit live items, unless the index ends first (then there is no cursor) or the budget does (then there is one). It makes one request if the first Limit
-// rows are live, and as few more as the live ratio allows.
+// rows are live, and as few more as the live ratio allows. A read that fails for a passing reason (throttled, timed out, 5xx) behind one that succeeded ends the page as the budget
+// does.
 //
 // Errors: [*RequestError] and [ErrConsistentGSI] before any call; cursor.ErrInvalid for a cursor that is not of this question; [ErrNoAdvance]; and what the
-// client returns, for ddb.Classify. With an error there is no page, even if reads before had succeeded: ask again.
+// client returns, for ddb.Classify: of the first read, or a failure that will not pass, or the caller's own cancellation. With an error there is no page: ask again.
 func (r *Reader) Query(ctx context.Context, request Request) (*Page, error) {
 	q, err := r.ask(request)
 	if err != nil {
@@ -57,7 +59,10 @@ func (w *walk) page(limit int) (*Page, error) {
 		evaluated := w.cost.Evaluated
 		output, err := w.read(w.within(sizes.next(limit - len(rows))))
 		if err != nil {
-			return nil, err
+			if cursor, err = w.interrupted(err); err != nil {
+				return nil, err
+			}
+			break
 		}
 		live := w.keep(from, output.Items)
 		sizes.saw(w.cost.Evaluated-evaluated, len(live))

@@ -58,7 +58,8 @@ type Budget struct {
 	Evaluated int
 	// Bytes is the size of the items returned, as DynamoDB counts it (a row's own reserved attributes included). At least one item is returned, whatever its size.
 	Bytes int
-	// Margin is how long before the context's deadline no further read begins. Negative: none.
+	// Margin is how long before the context's deadline no further read begins, and one that still runs is given up. Only the reads that a call needs to get on at all may last
+	// longer. Negative: none.
 	Margin time.Duration
 }
 

@@ -2,6 +2,8 @@ package query
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,7 +167,7 @@ func (w *walk) read(size int) (*dynamodb.QueryOutput, error) {
 	if size > 0 {
 		input.Limit = aws.Int32(int32(min(size, maxRead))) //nolint:gosec // bounded
 	}
-	output, err := w.reader.config.Client.Query(w.ctx, &input)
+	output, err := w.ask(w.ctx, &input)
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +177,44 @@ func (w *walk) read(size int) (*dynamodb.QueryOutput, error) {
 		w.cost.ReadUnits += *output.ConsumedCapacity.CapacityUnits
 	}
 	return output, w.advance(output)
+}
+
+// ask makes the request. As soon as there is a position to hand out, no read may last into the margin: what is known would have no time left to be answered with.
+func (w *walk) ask(ctx context.Context, input *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+	client, margin := w.reader.config.Client, w.reader.config.Budget.Margin
+	deadline, limited := ctx.Deadline()
+	if !limited || margin < 0 || w.last == nil {
+		return client.Query(ctx, input)
+	}
+	short, cancel := context.WithDeadline(ctx, deadline.Add(-margin))
+	defer cancel()
+	output, err := client.Query(short, input)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w: %w", ErrBudget, err)
+	}
+	return output, err
+}
+
+// passing reports whether a failed read ends the call as the budget does: a later call may go on from the position that is known, so that a partition that is throttled again
+// and again is still walked to its end. Without a position, and where the caller gave up, the failure is the answer.
+func (w *walk) passing(err error) bool {
+	if w.last == nil || errors.Is(w.ctx.Err(), context.Canceled) {
+		return false
+	}
+	class := ddb.Classify(err).Class
+	return class == ddb.Throttled || class == ddb.UnknownOutcome
+}
+
+// interrupted is the cursor to answer with in place of a failed read, or the failure.
+func (w *walk) interrupted(failure error) (string, error) {
+	if !w.passing(failure) {
+		return "", failure
+	}
+	at, err := w.here()
+	if err != nil {
+		return "", errors.Join(failure, err)
+	}
+	return at, nil
 }
 
 // advance moves to where the next read begins. Only the key tells whether there is more, never the number of items; an empty key is none.
