@@ -57,6 +57,8 @@ func (w *world) store(change ...func(*buffer.Config)) *buffer.Store {
 	config := buffer.Config{
 		Client: ddbtest.Client(w, ddb.Metered, w.faults.Install), Table: w.events, RequestTable: w.marks, Layout: layout,
 		Cursors: cursor.New(cursor.NewStaticKeyring(key), cursor.Options{Now: w.clock.Now, Expiry: 240 * time.Hour}), Now: w.clock.Now,
+		// The engine's own time is no part of a test: what times out is a fault's doing, or a context's.
+		AttemptTimeout: time.Minute, Patience: 9 * time.Minute,
 		Retry: ddb.Policy{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Random: func(int64) int64 { return 0 }},
 	}
 	for _, set := range change {

@@ -4,7 +4,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,7 +29,7 @@ func TestSoakSixtyThousandEvents(t *testing.T) {
 		Add(ddbtest.Rule{Operation: "BatchWriteItem", Probability: 0.02, Do: ddbtest.LostAnswer()}).
 		Add(ddbtest.Rule{Operation: "PutItem", Probability: 0.05, Do: ddbtest.Throttle(ddbtest.CodeRequestLimit)}).
 		Add(ddbtest.Rule{Operation: "Query", Probability: 0.02, Do: ddbtest.Throttle(ddbtest.CodeProvisioned)})
-	store := w.store(func(c *buffer.Config) { c.Patience = 10 * time.Minute })
+	store := w.store()
 	events := numbered(sized(60_000))
 	ids := w.write(store, events...)
 	w.holds(ids, events)
