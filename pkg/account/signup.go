@@ -151,6 +151,7 @@ func (s *Service) newItem(a Application) (ddb.Item, error) {
 	if err := s.checkAttributes(a.UserID, a.Attributes); err != nil {
 		return nil, err
 	}
+	a.Attributes = ddb.Storable(a.Attributes)
 	maps.Copy(item, a.Attributes)
 	request, err := s.requestID(a)
 	if err != nil {

@@ -128,7 +128,8 @@ func appendPlainNumber(dst []byte, text string) ([]byte, *ValueError) {
 	return append(dst, exponent...), nil
 }
 
-// FromPlain reads plain JSON into a value: an object is a map, an array a list, and a number keeps its digits. JSON is taken strictly: a name
+// FromPlain reads plain JSON into a value: an object is a map, an array a list, and a number keeps its digits, in the text that was
+// sent where DynamoDB takes that (see [Storable]). JSON is taken strictly: a name
 // twice in an object, invalid UTF-8, half a surrogate pair or anything after the end is refused. So is a number that DynamoDB cannot hold (38 digits,
 // 1E-130 to 9.99E+125) and a nesting past [MaxDepth] (the value itself is at level 1), each by a [*ValueError] that names the path.
 func FromPlain(raw []byte) (types.AttributeValue, error) {
@@ -187,7 +188,7 @@ func (s *scanner) plain(depth int) (types.AttributeValue, *ValueError) {
 		if err != nil {
 			return nil, err
 		}
-		return &types.AttributeValueMemberN{Value: text}, nil
+		return &types.AttributeValueMemberN{Value: storableNumber(text)}, nil
 	}
 }
 

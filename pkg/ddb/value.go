@@ -126,7 +126,7 @@ func checkSet[E any](set []E, compare func(a, b E) int) *ValueError {
 }
 
 // Check says whether DynamoDB could hold the value as an attribute, apart from its size: no nil, no unknown union member, valid UTF-8, numbers within
-// limits, sets filled and without repeats, at most [MaxDepth] levels. The error is a [*ValueError].
+// limits, sets filled and without repeats, at most [MaxDepth] levels. The text of a number is free: see [Storable]. The error is a [*ValueError].
 func Check(value types.AttributeValue) error {
 	if err := check(value, 0); err != nil {
 		return err
