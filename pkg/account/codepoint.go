@@ -9,8 +9,8 @@ import (
 )
 
 // allowed reports whether a character of the mapped form may stand in a U-label, by the derived property of RFC 5892, section 3: PVALID, or CONTEXTJ and
-// CONTEXTO, whose rules checkContext knows. What is unstable under case folding and compatibility (section 2.2) cannot come out of the mapping. x/net/idna
-// takes symbols and emoji too ("TODO: handle NV8"), which IDNA2008 does not.
+// CONTEXTO, whose rules checkContext knows. What is unstable under case folding and compatibility (section 2.2) either does not come out of the mapping or is
+// disallowed by it, which mapLabel asks. x/net/idna takes symbols and emoji too ("TODO: handle NV8"), which IDNA2008 does not.
 func allowed(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-':
@@ -23,7 +23,8 @@ func allowed(r rune) bool {
 		unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 		return false
 	default:
-		return unicode.In(r, unicode.Ll, unicode.Lo, unicode.Lm, unicode.Mn, unicode.Mc, unicode.Nd)
+		// LetterDigits, section 2.1. The capitals that are stable are those of Cherokee, whose small letters fold to them.
+		return unicode.In(r, unicode.Ll, unicode.Lu, unicode.Lo, unicode.Lm, unicode.Mn, unicode.Mc, unicode.Nd)
 	}
 }
 
@@ -63,7 +64,7 @@ func checkContext(spelling, form string) *FieldError {
 	}
 	joins := true
 	if strings.ContainsAny(form, "\u200C\u200D") { // A.1 and A.2 need joining types, which x/net has
-		_, err := idna.New(idna.MapForLookup()).ToUnicode(form)
+		_, err := idna.New(idna.MapForLookup(), idna.CheckHyphens(false)).ToUnicode(form)
 		joins = err == nil
 	}
 	for k := range runes {

@@ -113,11 +113,21 @@ func mapLabel(text string) (string, *FieldError) {
 		return "", &FieldError{Reason: ReasonEmpty}
 	}
 	for k, r := range []rune(form) {
-		if !allowed(r) {
+		if !allowed(r) || disallowed(r) {
 			return "", &FieldError{Reason: ReasonCharacter, Position: positionOf(text, k)}
 		}
 	}
 	return form, nil
+}
+
+// disallowed reports whether UTS 46 refuses a character that stands in a mapped form: some that are letters by their category have no mapping, or one that no
+// label may have. It stands behind a letter here, since a label that begins with a combining mark is another fault.
+func disallowed(r rune) bool {
+	if r <= unicode.MaxASCII {
+		return false
+	}
+	_, err := idna.New(idna.MapForLookup(), idna.CheckHyphens(false), idna.CheckJoiners(false)).ToUnicode("a" + string(r))
+	return err != nil
 }
 
 // mapping is the UTS 46 mapping alone: no label checks.
@@ -156,9 +166,10 @@ func checkHyphens(spelling, form string) *FieldError {
 	return &FieldError{Reason: ReasonHyphen, Position: positionOf(spelling, bad)}
 }
 
-// checkDirection is the Bidi rule of RFC 5893 for a name with right-to-left characters.
+// checkDirection is the Bidi rule of RFC 5893 for a name with right-to-left characters. It comes last: what else the profile checks has been checked, but for
+// hyphens, which it looks for by bytes instead of characters.
 func checkDirection(_, form string) *FieldError {
-	if _, err := idna.New(idna.MapForLookup(), idna.BidiRule()).ToUnicode(form); err != nil {
+	if _, err := idna.New(idna.MapForLookup(), idna.CheckHyphens(false), idna.BidiRule()).ToUnicode(form); err != nil {
 		return &FieldError{Reason: ReasonDirection}
 	}
 	return nil

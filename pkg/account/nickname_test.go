@@ -252,3 +252,61 @@ func FuzzNickname(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, spelling string) { checkNickname(t, spelling) })
 }
+
+func TestHyphensAreCountedInCharacters(t *testing.T) {
+	t.Parallel()
+	for _, spelling := range []string{"ü--b", "é--é", "я--ыч", "א--ב", "۸--۳۹", "Ü－－b", "क--ख", "ب--ب\u200cب"} {
+		n, err := account.ParseNickname(spelling)
+		if err != nil {
+			t.Errorf("%q: %v", spelling, err)
+			continue
+		}
+		if again, err := account.ParseNickname(n.ASCII); err != nil || again.Form != n.Form {
+			t.Errorf("%q: its ASCII form %q is %q, %v", spelling, n.ASCII, again.Form, err)
+		}
+	}
+	for spelling, want := range map[string]account.FieldError{
+		"aü--b": {Reason: account.ReasonHyphen, Position: 3}, "日----本": {Reason: account.ReasonHyphen, Position: 3}, "--ü": {Reason: account.ReasonHyphen, Position: 1}, "ü--": {Reason: account.ReasonHyphen, Position: 3},
+		"1--א": {Reason: account.ReasonDirection},
+		// A joiner where none may be is told as such, hyphens or not.
+		"ü--\u200db": {Reason: account.ReasonCharacter, Position: 4},
+	} {
+		_, err := account.ParseNickname(spelling)
+		if bad, ok := errors.AsType[*account.FieldError](err); !ok || bad.Reason != want.Reason || bad.Position != want.Position {
+			t.Errorf("%q: %v, want %+v", spelling, err, want)
+		}
+	}
+}
+
+// Letters by their category, and refused by UTS 46: never for their direction.
+func TestWhatUTS46DisallowsIsACharacterThatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	for _, r := range []rune{0x037A, 0xFC5E, 0xFDFA, 0xFDFB, 0xFE70, 0x10A0, 0x04C0, 0x2132, 0x2183} {
+		for position, text := range []string{string(r), "ab" + string(r)} {
+			_, err := account.ParseNickname(text)
+			if bad, ok := errors.AsType[*account.FieldError](err); !ok || bad.Reason != account.ReasonCharacter || bad.Position != 2*position+1 {
+				t.Errorf("%U in %q: %v", r, text, err)
+			}
+		}
+	}
+}
+
+// RFC 5892, appendix B.1: 13A0..13F5 are PVALID. The small letters fold to them (and 13F8..13FD are small letters of 13F0..13F5).
+func TestCherokeeNamesAreNames(t *testing.T) {
+	t.Parallel()
+	for r := rune(0x13A0); r <= 0x13F5; r++ {
+		small := r - 0x13A0 + 0xAB70
+		if r >= 0x13F0 {
+			small = r + 8
+		}
+		for _, spelling := range []string{string(r), string(small)} {
+			if n, err := account.ParseNickname(spelling); err != nil || n.Form != string(r) {
+				t.Errorf("%+q: %v %+q, want %+q", spelling, err, n.Form, string(r))
+			}
+			checkNickname(t, spelling)
+		}
+	}
+	if _, err := account.ParseNickname("Ꭰa"); err == nil {
+		t.Error("Cherokee and Latin are two scripts")
+	}
+}
