@@ -17,7 +17,8 @@ const (
 
 // ParseEmail gives the one form of an e-mail address that is stored and claimed: trimmed, lower case, composed letters, the domain in ASCII. Parsing it again
 // gives the same. It takes what mail systems do take: a dot-atom before the @ (with letters of any script, RFC 6531; no quoted strings, no comments), and a domain of two
-// labels or more. The error is a *[FieldError] of the field email.
+// labels or more, which may be emoji. Two hyphens third and fourth are fine in a domain, and an xn-- label is checked. İ (U+0130) keeps its dot: i with U+0307. The
+// error is a *[FieldError] of the field email.
 func ParseEmail(text string) (string, error) {
 	address, bad := parseEmail(text)
 	if bad != nil {
@@ -68,8 +69,10 @@ func parseLocal(local string, skipped int) (string, *FieldError) {
 			return "", &FieldError{Reason: ReasonCharacter, Position: position, Detail: "before the @"}
 		}
 	}
-	// Composed first: lower case of a decomposed letter is not always the decomposed lower case.
-	local = norm.NFC.String(strings.ToLower(norm.NFC.String(local)))
+	// Composed first: lower case of a decomposed letter is not always the decomposed lower case. Lower case of İ alone is two characters (Unicode's SpecialCasing.txt):
+	// unicode.ToLower, which gives one for one, would make it the i of another address.
+	local = strings.ReplaceAll(norm.NFC.String(local), "\u0130", "i\u0307")
+	local = norm.NFC.String(strings.ToLower(local))
 	switch {
 	case local == "":
 		return "", syntax("has nothing before the @")
@@ -90,13 +93,29 @@ func localRune(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.N)
 }
 
-// parseDomain maps a domain as a name to look up.
+// hyphensInside checks that no label, in its readable form, begins or ends with a hyphen, and that none that an A-label encodes looks like another A-label. Two
+// hyphens third and fourth, which a registry must not give out, are in use all the same below it (r3---sn-abc.googlevideo.com).
+func hyphensInside(profile *idna.Profile, ascii string) bool {
+	readable, err := profile.ToUnicode(ascii)
+	if err != nil {
+		return false
+	}
+	for label := range strings.SplitSeq(readable, ".") {
+		if strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") || strings.HasPrefix(label, acePrefix) {
+			return false
+		}
+	}
+	return true
+}
+
+// parseDomain maps a domain as a name to look up, by UTS 46. That takes symbols and emoji, which registries of some countries give out.
 func parseDomain(domain string) (string, *FieldError) {
 	if domain == "" {
 		return "", syntax("has nothing after the @")
 	}
-	ascii, err := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true)).ToASCII(domain)
-	if err != nil {
+	profile := idna.New(idna.MapForLookup(), idna.CheckHyphens(false), idna.BidiRule(), idna.VerifyDNSLength(true))
+	ascii, err := profile.ToASCII(domain)
+	if err != nil || !hyphensInside(profile, ascii) {
 		return "", syntax("must have a domain name after the @")
 	}
 	labels := strings.Split(ascii, ".")
