@@ -46,7 +46,7 @@ func (s *Syncer) CheckStream(ctx context.Context, client TableDescriber, source 
 
 // tableOf is the table's name in an ARN, or the name itself.
 func tableOf(nameOrARN string) string {
-	if name := streamTable(nameOrARN); name != "" && strings.HasPrefix(nameOrARN, "arn:") {
+	if name := StreamTable(nameOrARN); name != "" && strings.HasPrefix(nameOrARN, "arn:") {
 		return name
 	}
 	return nameOrARN

@@ -40,6 +40,9 @@ type Config struct {
 	Writer ddb.Putter
 	// Park keeps the records that can never be written.
 	Park Parker
+	// Reader, where there is one, is asked about each row that DynamoDB refuses: one strongly consistent GetItem. A record that a later one has superseded there is done, not
+	// poison. Nil: refused rows are poison. An indexer needs none, as it meets records soon after they were written.
+	Reader ddb.Getter
 	// Concurrency is how many base items are written at the same time. Defaults to [DefaultConcurrency].
 	Concurrency int
 	// Margin is the time before the context's deadline in which nothing is begun and what runs is cut off. Defaults to [DefaultMargin].
@@ -64,6 +67,7 @@ type Syncer struct {
 	targets      []*target
 	writer       ddb.Putter
 	park         Parker
+	reader       ddb.Getter
 	concurrency  int
 	margin       time.Duration
 	callTimeout  time.Duration
@@ -93,7 +97,7 @@ var (
 // New checks the configuration. Its error names the field. It makes no request: see [CheckStream] for what only the deployed table can tell.
 func New(config Config) (*Syncer, error) {
 	s := &Syncer{
-		source: config.Source, writer: config.Writer, park: config.Park, concurrency: config.Concurrency, margin: config.Margin,
+		source: config.Source, writer: config.Writer, park: config.Park, reader: config.Reader, concurrency: config.Concurrency, margin: config.Margin,
 		callTimeout: config.CallTimeout, patience: config.Patience, retry: config.Retry, now: config.Now, partialBatch: config.PartialBatch,
 	}
 	switch {
@@ -171,6 +175,21 @@ func (s *Syncer) target(position int, given Target) (*target, error) {
 func (s *Syncer) WithPark(park Parker) *Syncer {
 	other := *s
 	other.park = park
+	return &other
+}
+
+// WithReader returns a Syncer that asks there about rows that DynamoDB refuses, see [Config], and is otherwise the same.
+func (s *Syncer) WithReader(reader ddb.Getter) *Syncer {
+	other := *s
+	other.reader = reader
+	return &other
+}
+
+// WithoutWrites returns a Syncer that decodes records and builds rows, and takes each for written that DynamoDB's limit of an item's size admits. Its [Stats] count requests
+// that were not made. It still parks and, with a Reader, reads.
+func (s *Syncer) WithoutWrites() *Syncer {
+	other := *s
+	other.writer = weighing{}
 	return &other
 }
 

@@ -20,6 +20,7 @@
 //   - [Syncer.Process] names at most one record as failed: the first one that is not done, counting a record as done only when every operation of its item
 //     in the batch is. Giving the batch again, from there or from any earlier record, ends right; also after a crash between any two calls.
 //   - A record that can never be written (poison) is handed to the [Parker] whole before it counts as done, and holds back no other.
+//   - An item that an index leaves out for a fault of its own, such as a key attribute of the wrong type, is counted by reason and named by its record's sequence number.
 //   - No work begins after the deadline less the margin, and what was not begun is reported.
 //
 // # Non-guarantees

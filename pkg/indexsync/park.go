@@ -81,7 +81,7 @@ func (b *BucketParker) Park(ctx context.Context, poison Poison) error {
 
 // PoisonKey is the object key of a poison record: table, stream label and padded sequence number, or a hash of the record where it lacks one of them.
 func PoisonKey(poison Poison) string {
-	table, label := streamTable(poison.StreamARN), streamLabel(poison.StreamARN)
+	table, label := StreamTable(poison.StreamARN), streamLabel(poison.StreamARN)
 	if version, err := StreamVersion(label, poison.Sequence); err == nil && table != "" {
 		return PoisonPrefix + table + "/" + version + ".json"
 	}

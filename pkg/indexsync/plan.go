@@ -40,8 +40,9 @@ type work struct {
 
 // poisoned is a record that can never be written, and why.
 type poisoned struct {
-	record *record
-	reason string
+	record  *record
+	reason  string
+	refused bool // by DynamoDB
 }
 
 // keyID identifies an index row within a batch. The sort key ends with the base table's key, so a row belongs to one item.
@@ -53,13 +54,13 @@ type keyID struct {
 }
 
 // plan reads the records and gathers their operations by item and row. The works are in the order of their first records.
-func (s *Syncer) plan(raw []json.RawMessage, stats *Stats) []*work {
+func (s *Syncer) plan(raw []json.RawMessage, stats *Stats) ([]*work, []Omission) {
 	p := planner{syncer: s, stats: stats, items: make(map[itemKey]*work, len(raw)), keys: make(map[keyID]*key, len(raw))}
 	works := make([]*work, 0, len(raw))
 	for position, bytes := range raw {
 		r, err := s.decode(bytes, position)
 		if err != nil {
-			works = append(works, &work{first: r, poison: []poisoned{{r, err.Error()}}})
+			works = append(works, &work{first: r, poison: []poisoned{{record: r, reason: err.Error()}}})
 			continue
 		}
 		if r.ttl {
@@ -73,14 +74,15 @@ func (s *Syncer) plan(raw []json.RawMessage, stats *Stats) []*work {
 		}
 		p.record(w, r)
 	}
-	return works
+	return works, p.omissions
 }
 
 type planner struct {
-	syncer *Syncer
-	stats  *Stats
-	items  map[itemKey]*work
-	keys   map[keyID]*key
+	syncer    *Syncer
+	stats     *Stats
+	items     map[itemKey]*work
+	keys      map[keyID]*key
+	omissions []Omission
 }
 
 // record adds what a record asks of every index. A panic makes the record poison, like any other record that cannot be read.
@@ -88,7 +90,7 @@ func (p *planner) record(w *work, r *record) {
 	for _, t := range p.syncer.targets {
 		if err := p.change(w, r, t); err != nil {
 			if n := len(w.poison); n == 0 || w.poison[n-1].record != r {
-				w.poison = append(w.poison, poisoned{r, "index " + t.index.Name + ": " + err.Error()})
+				w.poison = append(w.poison, poisoned{record: r, reason: "index " + t.index.Name + ": " + err.Error()})
 			}
 		}
 	}
@@ -106,6 +108,9 @@ func (p *planner) change(w *work, r *record, t *target) (err error) {
 	after, reason, has := locate(t.index, r.newImage)
 	if reason != "" {
 		counts.notIndexed(reason)
+		if len(p.omissions) < MaxOmissions {
+			p.omissions = append(p.omissions, Omission{Sequence: r.sequence, Index: t.index.Name, Reason: reason})
+		}
 	}
 	stayed := had && has && before.partition == after.partition && before.sort == after.sort
 	if !had && !has || stayed && sameRow(t.index, r.oldImage, r.newImage) {

@@ -21,6 +21,8 @@ type Result struct {
 	Cause error
 	// Parked are the records that can never be written, in the order of the batch.
 	Parked []Parked
+	// NotIndexed are the records that left an item out of an index for a fault of the item, the first [MaxOmissions] of them in the order of the batch; Stats counts all.
+	NotIndexed []Omission
 	// Stats counts what happened, also beside an error.
 	Stats Stats
 }
@@ -29,7 +31,19 @@ type Result struct {
 type Parked struct {
 	Sequence string // empty where the record has none
 	Reason   string
+	// Refused says that the record was read and DynamoDB refuses a row of it, so that a later change of the item supersedes it. Otherwise the record itself cannot be read.
+	Refused  bool
 	position int
+}
+
+// MaxOmissions is how many records a [Result] lists that left an item out of an index.
+const MaxOmissions = 20
+
+// Omission is an item that has every key attribute of an index and yet is not in it after this record. It is fit for a log: it holds nothing of the item.
+type Omission struct {
+	Sequence string
+	Index    string
+	Reason   NotIndexed
 }
 
 // Process brings the index tables in step with a stream event, {"Records":[...]} as Lambda delivers it.
@@ -44,11 +58,11 @@ func (s *Syncer) Process(ctx context.Context, payload []byte) (Result, error) {
 	}
 	stats := newStats(s.targets)
 	stats.Records = len(raw)
-	works := s.plan(raw, stats)
+	works, omissions := s.plan(raw, stats)
 
 	ctx, cancel := s.withMargin(ctx)
 	defer cancel()
-	result := Result{}
+	result := Result{NotIndexed: omissions}
 	failed := s.persist(ctx, works, stats, &result)
 	stats.sum()
 	result.Stats = *stats

@@ -100,6 +100,13 @@ func RecordSequence(raw json.RawMessage) string {
 	return e.Change.Sequence
 }
 
+// RecordStream is the ARN of the stream that a record says it is of, or "" where it names none.
+func RecordStream(raw json.RawMessage) string {
+	var e envelope
+	_ = json.Unmarshal(raw, &e) // as in RecordTime
+	return e.EventSourceARN
+}
+
 // created reads the time. DynamoDB documents seconds; its Kinesis form, SDKs and emulators also write milliseconds, microseconds and fractions.
 func (e *envelope) created() (time.Time, bool) {
 	number, err := strconv.ParseFloat(string(bytes.Trim(e.Change.Created, `"`)), 64)

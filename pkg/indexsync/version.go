@@ -111,8 +111,8 @@ func streamLabel(arn string) string {
 	return label
 }
 
-// streamTable is the table's name in a stream's ARN.
-func streamTable(arn string) string {
+// StreamTable is the table's name in a stream's ARN, or "" where it names none.
+func StreamTable(arn string) string {
 	_, rest, found := strings.Cut(arn, ":table/")
 	if !found {
 		return ""

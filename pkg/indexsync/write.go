@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
@@ -45,7 +47,7 @@ func (w *worker) keep(ctx context.Context, work *work, t *target) error {
 }
 
 // settle does the last operation on a row. One that DynamoDB refuses for good is parked, and the operation before it takes its place: the row ends as if the
-// refused record had not come yet. With upsertsOnly it stops at a tombstone.
+// refused record had not come yet. One that something newer in the table has superseded is done, like any other that comes late. With upsertsOnly it stops at a tombstone.
 func (w *worker) settle(ctx context.Context, k *key, upsertsOnly bool) error {
 	for len(k.operations) > 0 {
 		o := k.last()
@@ -60,7 +62,16 @@ func (w *worker) settle(ctx context.Context, k *key, upsertsOnly bool) error {
 			k.operations = nil
 			return nil
 		}
-		if err := w.park(ctx, poisoned{o.record, refused}); err != nil {
+		late, err := w.superseded(ctx, k, o)
+		if err != nil {
+			return err
+		}
+		if late {
+			w.stats.Indexes[k.target.position].StaleSkips++
+			k.operations = nil
+			return nil
+		}
+		if err := w.park(ctx, poisoned{record: o.record, reason: refused, refused: true}); err != nil {
 			return err
 		}
 		k.operations = k.operations[:len(k.operations)-1]
@@ -112,6 +123,41 @@ func (w *worker) write(ctx context.Context, k *key, o operation) (refused string
 	}
 }
 
+// superseded asks the table whether a refused operation would have been skipped: DynamoDB weighs an item before it looks at the condition.
+func (w *worker) superseded(ctx context.Context, k *key, o operation) (bool, error) {
+	if w.syncer.reader == nil {
+		return false, nil
+	}
+	t := k.target
+	call, cancel := context.WithTimeout(ctx, w.syncer.callTimeout)
+	defer cancel()
+	row, err := w.syncer.reader.GetItem(call, &dynamodb.GetItemInput{
+		TableName: t.table, ConsistentRead: aws.Bool(true), ProjectionExpression: aws.String("#v"), ExpressionAttributeNames: map[string]string{"#v": schema.VersionAttribute},
+		Key: ddb.Item{t.index.PartitionKey.Name: k.place.attribute, schema.SortKeyAttribute: &types.AttributeValueMemberS{Value: k.place.sort}},
+	})
+	if err != nil {
+		return false, fmt.Errorf("read a row of index %s: %w", t.index.Name, err)
+	}
+	version, ok := row.Item[schema.VersionAttribute].(*types.AttributeValueMemberS)
+	if !ok {
+		return false, nil
+	}
+	return version.Value > o.version || !o.tombstone && version.Value == o.version, nil
+}
+
+// weighing is a writer that writes nothing and refuses what DynamoDB's size limit does.
+type weighing struct{}
+
+var _ ddb.Putter = weighing{}
+
+// PutItem weighs the item.
+func (weighing) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if ddb.Size(in.Item) > ddb.MaxItemSize {
+		return nil, &smithy.GenericAPIError{Code: "ValidationException", Message: "larger than the limit"}
+	}
+	return &dynamodb.PutItemOutput{}, nil
+}
+
 // refusedBy explains a refused row. DynamoDB's own message may repeat values, so it goes nowhere; the size is by far the usual reason and can be told.
 func refusedBy(index *schema.Index, row ddb.Item) string {
 	if size := ddb.Size(row); size > ddb.MaxItemSize {
@@ -145,6 +191,6 @@ func (w *worker) park(ctx context.Context, p poisoned) error {
 	}
 	p.record.parked = true
 	w.stats.Parked++
-	w.parked = append(w.parked, Parked{Sequence: p.record.sequence, Reason: p.reason, position: p.record.position})
+	w.parked = append(w.parked, Parked{Sequence: p.record.sequence, Reason: p.reason, Refused: p.refused, position: p.record.position})
 	return nil
 }
