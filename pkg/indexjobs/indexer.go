@@ -67,6 +67,9 @@ func (i *Indexer) report(ctx context.Context, table string, result indexsync.Res
 	}
 	attrs := append([]slog.Attr{slog.String("table", table)}, statsAttrs(stats)...)
 	attrs = append(attrs, slog.Float64("elapsedMs", float64(elapsed.Microseconds())/1000))
+	if len(result.NotIndexed) > 0 {
+		attrs = append(attrs, slog.Any("notIndexedRecords", omissions(result.NotIndexed)))
+	}
 	failed := 0.0
 	if cause != nil {
 		level, failed = slog.LevelError, 1
@@ -81,6 +84,21 @@ func (i *Indexer) report(ctx context.Context, table string, result indexsync.Res
 		edge.Metric{Name: "FailedBatches", Unit: edge.Count, Value: failed},
 		edge.Metric{Name: "Parked", Unit: edge.Count, Value: float64(stats.Parked)})
 	i.stats(ctx, stats)
+}
+
+// omission is an [indexsync.Omission] in a log line: with the sequence number, the item is found in the stream.
+type omission struct {
+	Sequence string `json:"sequence"`
+	Index    string `json:"index"`
+	Reason   string `json:"reason"`
+}
+
+func omissions(list []indexsync.Omission) []omission {
+	shown := make([]omission, 0, len(list))
+	for _, o := range list {
+		shown = append(shown, omission{Sequence: o.Sequence, Index: o.Index, Reason: string(o.Reason)})
+	}
+	return shown
 }
 
 // stats emits what happened on each index. What did not happen is left out: a busy indexer writes such lines all day, and their bytes are billed.

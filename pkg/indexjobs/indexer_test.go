@@ -87,6 +87,21 @@ func TestAPoisonRecordIsParkedAndNamedWithoutItsContent(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotIndexedForAFaultIsNamedInTheSummary(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	faulty := user("secret-a", 1)
+	faulty["managedKey"] = &types.AttributeValueMemberS{Value: "secret-number"}
+	record := f.change(nil, faulty)
+	if answer, err := f.handle(true, ddbtest.Event(f.change(nil, user("b", 1)).JSON(), record.JSON())); err != nil {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	want := []any{map[string]any{"sequence": record.Sequence, "index": "managed", "reason": "wrong_type"}}
+	if diff := cmp.Diff(want, f.line("batch")["notIndexedRecords"]); diff != "" || strings.Contains(f.log.String(), "secret") {
+		t.Errorf("%s\n%s", diff, f.log.String())
+	}
+}
+
 func TestAPayloadThatIsNoEventIsAnError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
