@@ -222,8 +222,16 @@ func TestRedriveReplaysABucketAndSaysWhatIsNotDone(t *testing.T) {
 	put("aws/lambda/b.json", []byte("not ours"))
 
 	code, out, _ := heatsink(t, variables, "redrive", "--dry-run", "--prefix", "aws/lambda/a")
-	if code != exitOK || !strings.Contains(out, "1 done") || !strings.Contains(out, "1 records to replay, 0 objects deleted") {
+	if code != exitOK || !strings.Contains(out, "1 objects: 1 to replay, 0 refused") || strings.Contains(out, "done") || !strings.Contains(out, "1 records to replay; nothing was written or deleted") {
 		t.Errorf("dry run: exit %d, %s", code, out)
+	}
+	code, out, _ = heatsink(t, variables, "redrive", "--dry-run", "--json", "--prefix", "aws/lambda/a")
+	if code != exitOK || !strings.Contains(out, `"toReplay": 1`) || !strings.Contains(out, `"done": 0`) {
+		t.Errorf("dry run in JSON: exit %d, %s", code, out)
+	}
+	code, out, dryErr := heatsink(t, variables, "redrive", "--dry-run")
+	if code != exitFailed || !strings.Contains(out, "1 to replay") || !strings.Contains(out, "1 failed") || !strings.Contains(dryErr, "1 of 2 objects would stay") {
+		t.Errorf("dry run of what is not ours: exit %d, %s%s", code, out, dryErr)
 	}
 	code, out, errOut := heatsink(t, variables, "redrive")
 	if code != exitFailed || !strings.Contains(out, "1 done") || !strings.Contains(out, "aws/lambda/b.json") || !strings.Contains(errOut, "1 of 2 objects are not done") {

@@ -25,7 +25,7 @@ type redriveCommand struct {
 	Bucket  string `help:"Failure bucket, if not the deployment's own."`
 	Prefix  string `help:"Only objects below it: aws/lambda/ for what the mapping gave up, heatsink/poison/ for what the indexer parked."`
 	After   string `help:"Only objects with a later key: go on where a run stopped." placeholder:"KEY"`
-	DryRun  bool   `help:"Say what would be replayed; write and delete nothing."`
+	DryRun  bool   `help:"Say what would be replayed and what would stay; write and delete nothing."`
 	Keep    bool   `help:"Leave objects that are done in the bucket."`
 	JSON    bool   `help:"Print JSON, without a progress bar."`
 }
@@ -33,7 +33,8 @@ type redriveCommand struct {
 // Help shows examples.
 func (redriveCommand) Help() string {
 	return `Replays failure objects through the indexer's own code, any number of times: rows are written by version, so nothing newer is overwritten. An object is deleted
-once everything in it is done. Records older than the tombstone retention less an hour are refused, with what to do instead.
+once everything in it is done. Records older than the tombstone retention less an hour are refused, and so are those of other tables, with what to do instead. A record whose row
+DynamoDB refuses is done once a later change of its item stands in the row's place.
 
 Examples:
 
@@ -41,7 +42,7 @@ Examples:
     heatsink redrive --outputs cdk.out/outputs.json --prefix heatsink/poison/
     heatsink redrive --outputs .local/outputs.json --keep --json
 
-Exit code 1: something is not done; the report says what, and why.`
+Exit code 1: something is not done, or with --dry-run would not be; the report says what, and why.`
 }
 
 // Run replays.
@@ -80,7 +81,7 @@ func (c *redriveCommand) Run(console *console) error {
 	if err := sources.Check(console.ctx, client); err != nil {
 		return err
 	}
-	redriver, err := redrive.New(redrive.Config{Bucket: bucket, Store: objects, Stream: dynamodbstreams.NewFromConfig(aws), Syncer: sources.Syncer})
+	redriver, err := redrive.New(redrive.Config{Bucket: bucket, Store: objects, Stream: dynamodbstreams.NewFromConfig(aws), Rows: client, Syncer: sources.Syncer})
 	if err != nil {
 		return err
 	}
@@ -138,19 +139,22 @@ func (c *redriveCommand) print(console *console, report redrive.Report) error {
 			return err
 		}
 	} else {
-		verb := "replayed"
 		if c.DryRun {
-			verb = "to replay"
+			console.printf("%d objects: %d to replay, %d refused, %d still poison, %d failed; %d records to replay; nothing was written or deleted\n",
+				answer.Objects, answer.ToReplay, answer.Refused, answer.StillPoison, answer.Failed, answer.Records)
+		} else {
+			console.printf("%d objects: %d done, %d refused, %d still poison, %d failed; %d records replayed, %d objects deleted\n",
+				answer.Objects, answer.Done, answer.Refused, answer.StillPoison, answer.Failed, answer.Records, answer.Deleted)
 		}
-		console.printf("%d objects: %d done, %d refused, %d still poison, %d failed; %d records %s, %d objects deleted\n",
-			answer.Objects, answer.Done, answer.Refused, answer.StillPoison, answer.Failed, answer.Records, verb, answer.Deleted)
 		for _, problem := range answer.Problems {
 			console.printf("  %-12s %s\n               %s\n", problem.Outcome, problem.Key, problem.Reason)
 		}
 	}
-	switch open := answer.Objects - answer.Done; {
+	switch open := answer.Objects - answer.Done - answer.ToReplay; {
 	case answer.Stopped:
 		return fmt.Errorf("stopped before the end: go on with --after %q", answer.Last)
+	case open > 0 && c.DryRun:
+		return fmt.Errorf("%d of %d objects would stay: see above", open, answer.Objects)
 	case open > 0:
 		return fmt.Errorf("%d of %d objects are not done: see above", open, answer.Objects)
 	default:

@@ -48,7 +48,7 @@ func start(ctx context.Context, logger *slog.Logger) (*indexjobs.Redrive, error)
 	if err := errors.Join(env.Err(), err); err != nil {
 		return nil, err
 	}
-	redriver, err := redrive.New(redrive.Config{Bucket: bucket, Store: objects, Stream: dynamodbstreams.NewFromConfig(aws), Syncer: sources.Syncer})
+	redriver, err := redrive.New(redrive.Config{Bucket: bucket, Store: objects, Stream: dynamodbstreams.NewFromConfig(aws), Rows: client, Syncer: sources.Syncer})
 	if err := errors.Join(err, sources.Check(ctx, client)); err != nil {
 		return nil, err
 	}

@@ -95,6 +95,8 @@ var wanted = map[string][]string{
 	"redrive": {
 		"dynamodb:PutItem on ${UserManagedIndexTable.Arn}",
 		"dynamodb:PutItem on ${UserTeamStatusIndexTable.Arn}",
+		"dynamodb:GetItem on ${UserManagedIndexTable.Arn}",
+		"dynamodb:GetItem on ${UserTeamStatusIndexTable.Arn}",
 		"dynamodb:DescribeTable on ${UserTable.Arn}",
 		"dynamodb:DescribeStream on ${UserTable.StreamArn}",
 		"dynamodb:GetRecords on ${UserTable.StreamArn}",

@@ -116,7 +116,8 @@ func (s *SyncStack) addRedrive(b *builder, data *DataStack, sources []*schema.Ba
 	})
 	grant(
 		redrive,
-		allow([]string{"dynamodb:PutItem"}, indexTables...),
+		// GetItem: to see whether something newer stands where a row is refused.
+		allow([]string{"dynamodb:PutItem", "dynamodb:GetItem"}, indexTables...),
 		allow([]string{"dynamodb:DescribeTable"}, tables...),
 		ownBucket(s.Stack, allow([]string{"s3:ListBucket"}, data.Failures.BucketArn())),
 		ownBucket(s.Stack, allow([]string{"s3:GetObject", "s3:DeleteObject"}, below(data.Failures, awsPrefix), below(data.Failures, poisonPrefix))),

@@ -16,5 +16,5 @@ func ExampleNewRedriveAnswer() {
 	text, err := json.Marshal(indexjobs.NewRedriveAnswer(report))
 	fmt.Println(string(text), err)
 	// Output:
-	// {"objects":2,"done":1,"refused":1,"stillPoison":0,"failed":0,"deleted":1,"records":3,"problems":[{"key":"aws/lambda/b.json","outcome":"refused","reason":"192h0m0s old"}],"stopped":false,"last":"aws/lambda/b.json"} <nil>
+	// {"objects":2,"done":1,"toReplay":0,"refused":1,"stillPoison":0,"failed":0,"deleted":1,"records":3,"problems":[{"key":"aws/lambda/b.json","outcome":"refused","reason":"192h0m0s old"}],"stopped":false,"last":"aws/lambda/b.json"} <nil>
 }

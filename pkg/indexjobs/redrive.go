@@ -19,7 +19,7 @@ type RedriveRequest struct {
 	Prefix string `json:"prefix"`
 	// After skips all keys up to this one: the "last" of an answer that says "stopped".
 	After string `json:"after"`
-	// DryRun reads and reports, and writes and deletes nothing.
+	// DryRun reads, builds the rows and reports what would become of each object; it writes and deletes nothing.
 	DryRun bool `json:"dryRun"`
 	// Keep leaves objects that are done in the bucket.
 	Keep bool `json:"keep"`
@@ -29,6 +29,7 @@ type RedriveRequest struct {
 type RedriveAnswer struct {
 	Objects     int              `json:"objects"`
 	Done        int              `json:"done"`
+	ToReplay    int              `json:"toReplay"` // in a dry run, what would be done
 	Refused     int              `json:"refused"`
 	StillPoison int              `json:"stillPoison"`
 	Failed      int              `json:"failed"`
@@ -50,7 +51,7 @@ type RedriveProblem struct {
 // NewRedriveAnswer writes a report as an answer.
 func NewRedriveAnswer(report redrive.Report) RedriveAnswer {
 	answer := RedriveAnswer{
-		Objects: report.Objects, Done: report.Done, Refused: report.Refused, StillPoison: report.StillPoison, Failed: report.Failed, Deleted: report.Deleted,
+		Objects: report.Objects, Done: report.Done, ToReplay: report.ToReplay, Refused: report.Refused, StillPoison: report.StillPoison, Failed: report.Failed, Deleted: report.Deleted,
 		Records: report.Records, Stopped: report.Stopped, Last: report.Last,
 	}
 	for _, object := range report.Problems {
@@ -79,7 +80,7 @@ func (r *Redrive) Handle(ctx context.Context, payload json.RawMessage) (RedriveA
 	started := r.Now()
 	report, err := r.redriver.Run(ctx, redrive.Options{Prefix: request.Prefix, After: request.After, DryRun: request.DryRun, Keep: request.Keep})
 	attrs := append([]slog.Attr{
-		slog.Bool("dryRun", request.DryRun), slog.Int("objects", report.Objects), slog.Int("done", report.Done), slog.Int("refused", report.Refused),
+		slog.Bool("dryRun", request.DryRun), slog.Int("objects", report.Objects), slog.Int("done", report.Done), slog.Int("toReplay", report.ToReplay), slog.Int("refused", report.Refused),
 		slog.Int("stillPoison", report.StillPoison), slog.Int("failed", report.Failed), slog.Int("deleted", report.Deleted), slog.Int("replayed", report.Records),
 		slog.Bool("stopped", report.Stopped), slog.Float64("elapsedMs", float64(r.Now().Sub(started).Microseconds())/1000),
 	}, statsAttrs(report.Stats)...)
@@ -91,7 +92,7 @@ func (r *Redrive) Handle(ctx context.Context, payload json.RawMessage) (RedriveA
 	r.Logger.LogAttrs(ctx, level, "redrive", attrs...)
 	r.emit(ctx, nil,
 		edge.Metric{Name: "RedrivenObjects", Unit: edge.Count, Value: float64(report.Done)},
-		edge.Metric{Name: "RedriveProblems", Unit: edge.Count, Value: float64(report.Objects - report.Done)})
+		edge.Metric{Name: "RedriveProblems", Unit: edge.Count, Value: float64(report.Objects - report.Done - report.ToReplay)})
 	r.stats(ctx, report.Stats)
 	return NewRedriveAnswer(report), err
 }

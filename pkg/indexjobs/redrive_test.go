@@ -19,7 +19,7 @@ import (
 func (f *fixture) redriver() *indexjobs.Redrive {
 	f.Helper()
 	redriver, err := redrive.New(redrive.Config{
-		Bucket: f.bucket, Store: f.objects, Stream: ddbtest.Streams(f), Syncer: f.sources(true).Syncer, Now: func() time.Time { return now },
+		Bucket: f.bucket, Store: f.objects, Stream: ddbtest.Streams(f), Rows: f.client, Syncer: f.sources(true).Syncer, Now: func() time.Time { return now },
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -81,8 +81,26 @@ func TestADryRunAndKeepLeaveTheBucketAlone(t *testing.T) {
 		if err != nil || answer.Deleted != 0 || len(f.parked(t.Context())) != 2 {
 			t.Errorf("%s: %+v, %v, bucket %v", request, answer, err, f.parked(t.Context()))
 		}
-		if request == `{"dryRun":true}` && answer.Records != 2 || strings.Contains(request, "keep") && answer.Records != rows || strings.Contains(request, "after") && answer.Objects != 0 {
+		if request == `{"dryRun":true}` && (answer.Records != 2 || answer.ToReplay != 2 || answer.Done != 0) || strings.Contains(request, "keep") && answer.Records != rows || strings.Contains(request, "after") && answer.Objects != 0 {
 			t.Errorf("%s: %+v", request, answer)
+		}
+	}
+}
+
+// Also where the deployment has one table alone, so that there is nothing to choose between.
+func TestRedriveRefusesRecordsOfATableThatIsNoSource(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	stranger := ddbtest.NewStream("Stranger", []string{"userId"}, ddbtest.NewClock(now), 1)
+	record, _ := stranger.Change(nil, user("a", 1))
+	f.giveUp("aws/lambda/a.json", record.JSON())
+	answer, err := f.redriver().Handle(t.Context(), json.RawMessage(`{}`))
+	if err != nil || answer.Refused != 1 || len(answer.Problems) != 1 || !strings.Contains(answer.Problems[0].Reason, `"Stranger"`) || len(f.rows()) != 0 || len(f.parked(t.Context())) != 1 {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	for arn, want := range map[string]bool{"": true, f.stream.ARN: true, stranger.ARN: false, strings.Replace(f.stream.ARN, "table/", "table/x", 1): false} {
+		if syncer, err := f.sources(true).Syncer(arn); (err == nil) != want || (syncer != nil) != want {
+			t.Errorf("%q: %v", arn, err)
 		}
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 	"github.com/heatsink-dev/heatsink/pkg/indexsync"
+	"github.com/heatsink-dev/heatsink/pkg/redrive"
 	"github.com/heatsink-dev/heatsink/pkg/schema"
 )
 
@@ -105,9 +105,11 @@ func (s *Sources) of(payload []byte) (source, error) {
 	return source{}, errForeign
 }
 
-// Syncer finds the syncer of a stream by its ARN, as package redrive asks for it. With one source there is nothing to find, and the ARN may be empty.
+// Syncer finds the syncer of a stream by its ARN, as package redrive asks for it: a stream of another table is a [*redrive.ForeignError]. With one source, an ARN that names no
+// table may be taken for its own.
 func (s *Sources) Syncer(streamARN string) (*indexsync.Syncer, error) {
-	if len(s.list) == 1 {
+	table := indexsync.StreamTable(streamARN)
+	if len(s.list) == 1 && table == "" {
 		return s.list[0].syncer, nil
 	}
 	for _, source := range s.list {
@@ -115,7 +117,7 @@ func (s *Sources) Syncer(streamARN string) (*indexsync.Syncer, error) {
 			return source.syncer, nil
 		}
 	}
-	return nil, errForeign
+	return nil, &redrive.ForeignError{Table: table}
 }
 
 // errForeign says that records are not of any source.
@@ -123,5 +125,5 @@ var errForeign = errors.New("indexjobs: the records come from no table with inde
 
 // owns reports whether a stream is this table's.
 func (s *source) owns(streamARN string) bool {
-	return strings.Contains(streamARN, ":table/"+s.deployed+"/stream/")
+	return indexsync.StreamTable(streamARN) == s.deployed
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/heatsink-dev/heatsink/pkg/ddb"
 	"github.com/heatsink-dev/heatsink/pkg/indexsync"
 )
 
@@ -72,7 +73,10 @@ type Config struct {
 	Store Store
 	// Stream reads what objects without a payload name: GetShardIterator and GetRecords.
 	Stream Stream
-	// Syncer finds the syncer of a stream; the ARN is empty where an object names none. With one table, [Only] does.
+	// Rows reads the index tables: one strongly consistent GetItem for each row that DynamoDB refuses, to see whether something newer has superseded its record.
+	Rows ddb.Getter
+	// Syncer finds the syncer of a stream; the ARN is empty where an object or a record names none. A stream of any other table is a [*ForeignError]: it is asked about the
+	// stream of every record. With one table, [Only] does.
 	Syncer func(streamARN string) (*indexsync.Syncer, error)
 	// Margin is the time before the context's deadline in which no object is begun. Defaults to [DefaultMargin].
 	Margin time.Duration
@@ -80,9 +84,28 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Only is for a deployment with one table that has index tables.
-func Only(syncer *indexsync.Syncer) func(string) (*indexsync.Syncer, error) {
-	return func(string) (*indexsync.Syncer, error) { return syncer, nil }
+// ForeignError refuses a stream of a table that is not one of the sources.
+type ForeignError struct {
+	// Table is the deployed name that the stream's ARN has. Empty: it has none.
+	Table string
+}
+
+// Error names the table and what to do.
+func (e *ForeignError) Error() string {
+	if e.Table == "" {
+		return "the object or record names no stream, and there are several sources that it may be of"
+	}
+	return fmt.Sprintf("of table %q, which is not a source of the index tables here: redrive it in the deployment of that table", e.Table)
+}
+
+// Only is for a deployment with one table that has index tables; table is its deployed name. Records that name no stream are taken for its own.
+func Only(table string, syncer *indexsync.Syncer) func(string) (*indexsync.Syncer, error) {
+	return func(streamARN string) (*indexsync.Syncer, error) {
+		if of := indexsync.StreamTable(streamARN); of != "" && of != table {
+			return nil, &ForeignError{Table: of}
+		}
+		return syncer, nil
+	}
 }
 
 // Redriver replays failure objects. It is immutable and safe for concurrent use.
@@ -97,6 +120,8 @@ func New(config Config) (*Redriver, error) {
 		return nil, errors.New("redrive: Config.Store: is missing")
 	case config.Stream == nil:
 		return nil, errors.New("redrive: Config.Stream: is missing")
+	case config.Rows == nil:
+		return nil, errors.New("redrive: Config.Rows: is missing")
 	case config.Syncer == nil:
 		return nil, errors.New("redrive: Config.Syncer: is missing")
 	case config.Margin < 0:

@@ -33,7 +33,7 @@ func ExampleRedriver_Run() {
 		return
 	}
 	redriver, err := redrive.New(redrive.Config{
-		Bucket: "failures", Store: &single{body: body}, Stream: &scripted{}, Syncer: redrive.Only(syncer),
+		Bucket: "failures", Store: &single{body: body}, Stream: &scripted{}, Rows: taking{}, Syncer: redrive.Only("User", syncer),
 		Now: func() time.Time { return time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC) },
 	})
 	if err != nil {

@@ -69,7 +69,7 @@ func newBench(t testing.TB, change ...func(*redrive.Config)) *bench {
 		t.Fatal(err)
 	}
 	b.config = redrive.Config{
-		Bucket: b.bucket, Store: b.store, Stream: ddbtest.Streams(t), Syncer: redrive.Only(b.syncer), Now: func() time.Time { return now },
+		Bucket: b.bucket, Store: b.store, Stream: ddbtest.Streams(t), Rows: b.client, Syncer: redrive.Only("User", b.syncer), Now: func() time.Time { return now },
 	}
 	for _, c := range change {
 		c(&b.config)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,6 +21,14 @@ import (
 // Instead is what to do about records that must not be replayed.
 const Instead = "write each of these base items once more, changing an attribute that the index carries, so that the stream brings its present state; " +
 	"a deleted item: create it with its old index key and delete it; then delete the object"
+
+// The two things to do about poison.
+const (
+	// shrink is for a record that was read, of which DynamoDB refuses a row.
+	shrink = "shrink or delete the base item, then redrive again: its later change supersedes this record, and the object goes"
+	// rewrite is for a record that cannot be read. Nothing can tell what supersedes it.
+	rewrite = "mend the indexer if it should be able to, and redrive again; else " + Instead
+)
 
 // replay is the work on one object.
 type replay struct {
@@ -34,9 +44,12 @@ type replay struct {
 // object handles one object and says what became of it.
 func (r *Redriver) object(ctx context.Context, key string, options Options) (ObjectReport, indexsync.Stats) {
 	report := ObjectReport{Key: key, Outcome: Done}
+	if options.DryRun {
+		report.Outcome = ToReplay
+	}
 	failure, err := r.read(ctx, key)
 	if _, gone := errors.AsType[*types.NoSuchKey](err); gone {
-		report.Reason, report.Deleted = "gone since it was listed", true
+		report.Outcome, report.Reason, report.Deleted = Done, "gone since it was listed", true
 		return report, indexsync.Stats{}
 	}
 	if err != nil {
@@ -45,6 +58,10 @@ func (r *Redriver) object(ctx context.Context, key string, options Options) (Obj
 	}
 	report.Condition = failure.RequestContext.Condition
 	syncer, err := r.config.Syncer(failure.Batch.StreamARN)
+	if foreign, ok := errors.AsType[*ForeignError](err); ok && foreign.Table != "" {
+		report.worsen(Refused, foreign.Error())
+		return report, indexsync.Stats{}
+	}
 	if err != nil {
 		report.worsen(Failed, err.Error())
 		return report, indexsync.Stats{}
@@ -115,28 +132,33 @@ func (p *replay) payload(ctx context.Context, payload string) error {
 	return p.records(ctx, records)
 }
 
-// records replays those that are young enough.
+// records replays those that are of this table and young enough.
 func (p *replay) records(ctx context.Context, records []json.RawMessage) error {
 	p.report.Records += len(records)
 	fresh := make([]json.RawMessage, 0, len(records))
 	for _, record := range records {
 		if reason := p.refuse(record); reason != "" {
 			p.report.Refused++
-			p.report.worsen(Refused, reason+": "+Instead)
+			p.report.worsen(Refused, reason)
 			continue
 		}
 		fresh = append(fresh, record)
 	}
-	if len(fresh) == 0 || p.dry {
-		p.report.Replayed += len(fresh)
+	if len(fresh) == 0 {
 		return nil
 	}
-	result, err := p.syncer.WithPark(inTheBucket{}).Process(ctx, indexsync.JoinRecords(fresh...))
-	result.Stats.Parked = 0 // they were in the bucket before
-	p.stats.Add(result.Stats)
+	syncer := p.syncer.WithPark(inTheBucket{}).WithReader(p.redriver.config.Rows)
+	if p.dry {
+		syncer = syncer.WithoutWrites()
+	}
+	result, err := syncer.Process(ctx, indexsync.JoinRecords(fresh...))
+	if !p.dry {
+		result.Stats.Parked = 0 // they were in the bucket before
+		p.stats.Add(result.Stats)
+	}
 	if n := len(result.Parked); n > 0 {
 		p.report.Poison += n
-		p.report.worsen(StillPoison, fmt.Sprintf("still cannot be written: %s", result.Parked[0].Reason))
+		p.report.worsen(StillPoison, advice(result.Parked))
 	}
 	if err == nil {
 		err = result.Cause
@@ -148,8 +170,38 @@ func (p *replay) records(ctx context.Context, records []json.RawMessage) error {
 	return nil
 }
 
-// refuse says why a record must not be replayed: a tombstone that it may need to meet can have expired.
+// advice says why records are still poison, and what to do about each kind.
+func advice(parked []indexsync.Parked) string {
+	var parts []string
+	for _, kind := range []struct {
+		refused   bool
+		says, ask string
+	}{{true, "still cannot be written", shrink}, {false, "still cannot be read", rewrite}} {
+		if n := slices.IndexFunc(parked, func(p indexsync.Parked) bool { return p.Refused == kind.refused }); n >= 0 {
+			parts = append(parts, kind.says+": "+parked[n].Reason+": "+kind.ask)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// refuse says why a record must not be replayed, and what to do instead: it is another table's, or a tombstone that it may need to meet can have expired.
 func (p *replay) refuse(record json.RawMessage) string {
+	if arn := indexsync.RecordStream(record); arn != "" {
+		switch syncer, err := p.redriver.config.Syncer(arn); {
+		case err != nil:
+			return err.Error()
+		case syncer != p.syncer:
+			return fmt.Sprintf("of table %q, and its object is of another one: take the object apart by hand", indexsync.StreamTable(arn))
+		}
+	}
+	if reason := p.forgotten(record); reason != "" {
+		return reason + ": " + Instead
+	}
+	return ""
+}
+
+// forgotten says why a tombstone may be gone.
+func (p *replay) forgotten(record json.RawMessage) string {
 	now := p.redriver.config.Now()
 	at, known := indexsync.RecordTime(record)
 	if !known || at.After(now.Add(AgeMargin)) {

@@ -205,7 +205,7 @@ func TestADryRunWritesNothing(t *testing.T) {
 	b := newBench(t)
 	b.put(t, "x", sample(t, "failure-with-payload.json"))
 	report := b.run(t, redrive.Options{DryRun: true})
-	if report.Done != 1 || report.Records != 3 || report.Deleted != 0 || len(b.keys(t.Context(), t)) != 1 || b.faults.Count("PutItem") != 0 {
+	if report.Done != 0 || report.ToReplay != 1 || report.Records != 3 || report.Deleted != 0 || len(b.keys(t.Context(), t)) != 1 || b.faults.Count("PutItem") != 0 {
 		t.Errorf("report %+v, %d puts", report, b.faults.Count("PutItem"))
 	}
 }
@@ -339,6 +339,7 @@ func TestNewNamesTheFaultyField(t *testing.T) {
 		"Config.Bucket": func(c *redrive.Config) { c.Bucket = "" },
 		"Config.Store":  func(c *redrive.Config) { c.Store = nil },
 		"Config.Stream": func(c *redrive.Config) { c.Stream = nil },
+		"Config.Rows":   func(c *redrive.Config) { c.Rows = nil },
 		"Config.Syncer": func(c *redrive.Config) { c.Syncer = nil },
 		"Config.Margin": func(c *redrive.Config) { c.Margin = -1 },
 	} {

@@ -9,9 +9,11 @@ type Outcome uint8
 
 // The outcomes, from good to bad; an object has the worst of its records.
 const (
-	// Done: everything in the object is applied; it is deleted unless it was to be kept.
+	// Done: everything in the object is applied, or superseded by something newer; it is deleted unless it was to be kept.
 	Done Outcome = iota + 1
-	// Refused: some records are too old, or of unknown age. The others are applied. The object stays.
+	// ToReplay, in a dry run alone: nothing that can be known without writing keeps the object from being done.
+	ToReplay
+	// Refused: some records are too old, of unknown age, or of a table that is not one of the sources. The others are applied. The object stays.
 	Refused
 	// StillPoison: some records can still not be written. The others are applied. The object stays.
 	StillPoison
@@ -24,6 +26,8 @@ func (o Outcome) String() string {
 	switch o {
 	case Done:
 		return "done"
+	case ToReplay:
+		return "to_replay"
 	case Refused:
 		return "refused"
 	case StillPoison:
@@ -61,15 +65,15 @@ const MaxProblems = 1000
 
 // Report is what became of a run.
 type Report struct {
-	// Objects is how many were handled; Done, Refused, StillPoison and Failed are its parts.
-	Objects, Done, Refused, StillPoison, Failed int
+	// Objects is how many were handled; Done, ToReplay, Refused, StillPoison and Failed are its parts.
+	Objects, Done, ToReplay, Refused, StillPoison, Failed int
 	// Deleted is how many objects are gone.
 	Deleted int
-	// Records is how many were replayed.
+	// Records is how many were replayed; in a dry run, how many would be.
 	Records int
-	// Stats counts what the replays did.
+	// Stats counts what the replays did: nothing in a dry run.
 	Stats indexsync.Stats
-	// Problems are the objects that are not done, the first [MaxProblems] of them.
+	// Problems are the objects that are not done, or in a dry run would not be, the first [MaxProblems] of them.
 	Problems []ObjectReport
 	// Stopped says that the time ran out before the end. Last is then where to go on: the next run's [Options].After.
 	Stopped bool
@@ -87,6 +91,9 @@ func (r *Report) add(o ObjectReport) {
 	switch o.Outcome {
 	case Done:
 		r.Done++
+		return
+	case ToReplay:
+		r.ToReplay++
 		return
 	case Refused:
 		r.Refused++

@@ -16,7 +16,8 @@ type Options struct {
 	Prefix string
 	// After skips all keys up to this one: the Last of a run that stopped.
 	After string
-	// DryRun reads everything and says what would be replayed and refused; it writes and deletes nothing. It cannot foretell what is still poison.
+	// DryRun reads and decodes everything, builds the rows, and says what would be replayed, refused or still be poison; it writes and deletes nothing. It knows DynamoDB's limit of an
+	// item's size, and cannot foretell another refusal, nor what an earlier object of the same run would supersede.
 	DryRun bool
 	// Keep leaves objects that are done where they are.
 	Keep bool

@@ -35,6 +35,7 @@ type lived struct {
 func live(t *testing.T, b *bench, n int) lived {
 	t.Helper()
 	table := ddbtest.Table(t, b.source)
+	b.config.Syncer = redrive.Only(table, b.syncer)
 	for _, managedKey := range []string{"1", "2"} {
 		for i := range n {
 			_, err := b.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: user(fmt.Sprintf("u%03d", i), managedKey)})
