@@ -104,7 +104,7 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", users, `{}`, "userId: is empty"},
 		{"POST", users, `{"userId":5}`, "userId: must be a string"},
 		{"POST", users, `{"userId":null}`, "userId: must be a string"},
-		{"POST", users, `{"userId":"u","userId":"u"}`, "userId: is given twice"},
+		{"POST", users, `{"userId":"u","userId":"u"}`, "userId: is given more than once"},
 		{"POST", users, `{"userId":"u","name":"x"}`, `"name": unknown field`},
 		{"POST", users, `{"userId":"a b"}`, "userId: has a character that is not allowed, at position 2 (allowed: A-Z a-z 0-9 - _ . ~)"},
 		{"POST", users, `{"userId":".."}`, "userId: must not be . or .."},

@@ -28,7 +28,7 @@ func ParseQuery(raw string, allowed ...string) (Parameters, error) {
 			return nil, Invalid(quoted(name), "unknown parameter")
 		}
 		if _, twice := parameters[name]; twice {
-			return nil, Invalid(name, "is given twice")
+			return nil, Invalid(name, "is given more than once")
 		}
 		value, err := url.QueryUnescape(rawValue)
 		if err != nil {

@@ -50,7 +50,10 @@ var (
 )
 
 // value checks the next value, at path, against t.
-func (w walker) value(path string, t reflect.Type) error {
+func (w walker) value(path string, t reflect.Type) error { return w.within(path, t, "") }
+
+// within is value for a field whose number has limits, if span is not empty: the messages name them.
+func (w walker) within(path string, t reflect.Type, span string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -76,6 +79,12 @@ func (w walker) value(path string, t reflect.Type) error {
 			return checkText(path, w.body[start:w.decoder.InputOffset()])
 		}
 	case json.Number:
+		if t.Kind() >= reflect.Int && t.Kind() <= reflect.Int64 {
+			if _, err := strconv.ParseInt(token.String(), 10, t.Bits()); err != nil {
+				return Invalid(path, "must be a whole number%s", from(span, ", not too large"))
+			}
+			return nil
+		}
 		if t == scalarType || t == scalarsType || t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64 {
 			return nil
 		}
@@ -84,15 +93,26 @@ func (w walker) value(path string, t reflect.Type) error {
 			return nil
 		}
 	}
-	return Invalid(path, "must be %s", expected(t))
+	return Invalid(path, "must be %s%s", expected(t), from(span, ""))
 }
+
+// from names a span, or says something else where there is none.
+func from(span, otherwise string) string {
+	if span == "" {
+		return otherwise
+	}
+	return " from " + span
+}
+
+// spanTag is the tag of a field whose number has limits: `span:"1 to 1000"`. The walk names them; whoever reads the field holds it to them.
+const spanTag = "span"
 
 // object checks the members after an opening brace.
 func (w walker) object(path string, t reflect.Type) error {
-	fields := map[string]reflect.Type{}
+	fields := map[string]reflect.StructField{}
 	for _, field := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
-			fields[name] = field.Type
+			fields[name] = field
 		}
 	}
 	seen := map[string]bool{}
@@ -107,10 +127,10 @@ func (w walker) object(path string, t reflect.Type) error {
 			return Invalid(member(path, quoted(name)), "unknown field")
 		}
 		if seen[name] {
-			return Invalid(member(path, name), "is given twice")
+			return Invalid(member(path, name), "is given more than once")
 		}
 		seen[name] = true
-		if err := w.value(member(path, name), field); err != nil {
+		if err := w.within(member(path, name), field.Type, field.Tag.Get(spanTag)); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ type conditions struct {
 type input struct {
 	conditions
 	Order *string `json:"order"`
-	Limit *int    `json:"limit"`
+	Limit *int    `json:"limit" span:"1 to 1000"`
 }
 
 // read takes the parameters from the query string of a GET or the body of a POST.
