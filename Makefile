@@ -2,6 +2,7 @@
 # All tools are pinned and live in this checkout (.bin, .venv, node_modules); a stamp beside each keeps warm runs fast.
 
 LOCAL_PORT ?= 4566
+$(if $(filter 1,$(words $(LOCAL_PORT))),,$(error LOCAL_PORT must be a port number))
 STAGE      ?= dev
 AUTH       ?= iam
 CDK_ARGS   ?=
@@ -60,8 +61,8 @@ up: tools-cloud build ## start the local cloud and deploy to it, or redeploy wha
 down: ## stop the local cloud and forget all that it held
 	@$(firstword $(wildcard .venv/bin/python) $(PYTHON)) local/cloud stop $(LOCAL_PORT)
 
-invoke: .venv/.stamp ## one invocation of a deployed function: FN=indexer EVENT=events/x.json
-	@if [ -z '$(FN)' ] || [ -z '$(EVENT)' ]; then echo 'usage: make invoke FN=<folder in functions/> EVENT=<file>, for example FN=api EVENT=events/api-list.json' >&2; exit 2; fi
+invoke: .venv/.stamp ## one invocation of a deployed function: FN=indexer EVENT=events/stream-insert.json
+	@if [ -z '$(FN)' ] || [ -z '$(EVENT)' ]; then echo 'usage: make invoke FN=<folder in functions/> EVENT=<file>, for example FN=api EVENT=events/api-index-items.json' >&2; exit 2; fi
 	@$(CLOUD) invoke $(LOCAL_PORT) '$(FN)' '$(EVENT)'
 
 ##@ AWS

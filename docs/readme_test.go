@@ -3,6 +3,7 @@ package docs_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -49,6 +50,41 @@ func TestEveryMakeTargetOfTheReadmeExists(t *testing.T) {
 	for _, found := range regexp.MustCompile("(?:`|\n)make ([a-z]+)").FindAllStringSubmatch(read(t, "README.md"), -1) {
 		if !regexp.MustCompile(`(?m)^[a-z -]*\b` + found[1] + `\b[^=\n]*:`).MatchString(makefile) {
 			t.Errorf("README.md speaks of make %s, which the Makefile does not have", found[1])
+		}
+	}
+}
+
+func TestEverySampleThatIsNamedExists(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for page, named := range map[string]*regexp.Regexp{
+		"Makefile": inEvents, "README.md": inEvents, "CHANGELOG.md": inEvents, "docs/design.md": inEvents, "local/cloud": inEvents,
+		"events/README.md": regexp.MustCompile("(?:`|events/)([a-z0-9-]+\\.json)"),
+	} {
+		for _, found := range named.FindAllStringSubmatch(read(t, page), -1) {
+			seen++
+			if _, err := os.Stat(filepath.Join("..", "events", found[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	samples, err := filepath.Glob("../events/*.json")
+	if err != nil || seen < len(samples) {
+		t.Errorf("%d names for %d samples, %v", seen, len(samples), err)
+	}
+}
+
+var inEvents = regexp.MustCompile(`\bevents/([A-Za-z0-9_.-]+\.json)`)
+
+// An empty port, as LOCAL_PORT= make up gives it, would shift the arguments of local/cloud.
+func TestMakeRefusesAnEmptyPortInOneLine(t *testing.T) {
+	t.Parallel()
+	for _, port := range []string{"", " ", "4566 4567"} {
+		command := exec.CommandContext(t.Context(), "make", "--no-print-directory", "-C", "..", "-n", "up", "LOCAL_PORT="+port) //nolint:gosec // a fixed list
+		command.Env = []string{"PATH=" + os.Getenv("PATH")}                                                                     // not what a make around this test has set
+		said, err := command.CombinedOutput()
+		if text := string(said); err == nil || strings.Count(text, "\n") != 1 || !strings.Contains(text, "LOCAL_PORT must be a port number") {
+			t.Errorf("%q: %v: %s", port, err, said)
 		}
 	}
 }
