@@ -45,6 +45,30 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
+// maxBodyDepth is encoding/json's own limit of arrays and objects in each other, which it tells from a syntax error by words alone.
+const maxBodyDepth = 10_000
+
+// deep reports whether a text, of JSON up to its last byte, goes deeper than that.
+func deep(text []byte) bool {
+	depth, quoted := 0, false
+	for n := 0; n < len(text); n++ {
+		switch c := text[n]; {
+		case quoted && c == '\\':
+			n++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > maxBodyDepth {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}
+
 func decode(body []byte, value any) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return Invalid("body", "must be a JSON object, is empty")
@@ -56,6 +80,9 @@ func decode(body []byte, value any) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(body, &whole); err != nil {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			if deep(body[:min(syntax.Offset, int64(len(body)))]) {
+				return Invalid("body", "is nested too deep: at most 10,000 levels")
+			}
 			return Invalid("body", "is not one JSON object: error at byte %d", syntax.Offset)
 		}
 		return Invalid("body", "is not one JSON object")

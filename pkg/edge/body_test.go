@@ -62,50 +62,68 @@ func TestDecodeBodyKeepsWhatWasSent(t *testing.T) {
 func TestDecodeBodyRefusesByName(t *testing.T) {
 	t.Parallel()
 	for text, detail := range map[string]string{
-		"":                                       "body: must be a JSON object",
-		" \n":                                    "body: must be a JSON object",
-		"[]":                                     "body: must be an object",
-		"null":                                   "body: must be an object",
-		`"a"`:                                    "body: must be an object",
-		"{":                                      "body: is not one JSON object: error at byte 1",
-		`{"name":"a"} x`:                         "body: is not one JSON object: error at byte 14",
-		`{"name":"a"}{}`:                         "body: is not one JSON object",
-		`{"name":"a",}`:                          "body: is not one JSON object",
-		`{name:"a"}`:                             "body: is not one JSON object",
-		"{\"name\":\"\xff\"}":                    "body: must be UTF-8",
-		`{"Name":"a"}`:                           `"Name": unknown field`,
-		`{"hidden":{}}`:                          `"hidden": unknown field`,
-		`{"embedded":{}}`:                        `"embedded": unknown field`,
-		`{"name":"a","name":"a"}`:                "name: is given more than once",
-		`{"n\u0061me":"a","name":"a"}`:           "name: is given more than once",
-		`{"name":5}`:                             "name: must be a string",
-		`{"name":null}`:                          "name: must be a string",
-		`{"partition":{}}`:                       "partition: must be a string or a number",
-		`{"partition":true}`:                     "partition: must be a string or a number",
-		`{"under":[["a"]]}`:                      "under[0]: must be a string or a number",
-		`{"under":{}}`:                           "under: must be a string, a number or an array of them",
-		`{"limit":"5"}`:                          "limit: must be a number",
-		`{"limit":5.5}`:                          "limit: must be a whole number",
-		`{"limit":1e999}`:                        "limit: must be a whole number",
-		`{"limit":99999999999999999999}`:         "limit: must be a whole number",
-		`{"flag":"true"}`:                        "flag: must be true or false",
-		`{"events":{}}`:                          "events: must be an array",
-		`{"events":[{"data":1},{"dat":1}]}`:      `events[1]."dat": unknown field`,
-		`{"events":[{"note":1}]}`:                "events[0].note: must be a string",
-		`{"events":[5]}`:                         "events[0]: must be an object",
-		`{"name":"\ud800"}`:                      "name: holds half of a surrogate pair",
-		`{"name":"\udc00\ud800"}`:                "name: holds half of a surrogate pair",
-		`{"name":"x\\\ud83dy"}`:                  "name: holds half of a surrogate pair",
-		`{"partition":"\ud800\ud800"}`:           "partition: holds half of a surrogate pair",
-		`{"under":["a","\uDFFF"]}`:               "under[1]: holds half of a surrogate pair",
-		strings.Repeat("[", 2_000_000):           "body: is not one JSON object",
-		`{"` + strings.Repeat("y", 999) + `":1}`: `...": unknown field`,
+		"":                                  "body: must be a JSON object",
+		" \n":                               "body: must be a JSON object",
+		"[]":                                "body: must be an object",
+		"null":                              "body: must be an object",
+		`"a"`:                               "body: must be an object",
+		"{":                                 "body: is not one JSON object: error at byte 1",
+		`{"name":"a"} x`:                    "body: is not one JSON object: error at byte 14",
+		`{"name":"a"}{}`:                    "body: is not one JSON object",
+		`{"name":"a",}`:                     "body: is not one JSON object",
+		`{name:"a"}`:                        "body: is not one JSON object",
+		"{\"name\":\"\xff\"}":               "body: must be UTF-8",
+		`{"Name":"a"}`:                      `"Name": unknown field`,
+		`{"hidden":{}}`:                     `"hidden": unknown field`,
+		`{"embedded":{}}`:                   `"embedded": unknown field`,
+		`{"name":"a","name":"a"}`:           "name: is given more than once",
+		`{"n\u0061me":"a","name":"a"}`:      "name: is given more than once",
+		`{"name":5}`:                        "name: must be a string",
+		`{"name":null}`:                     "name: must be a string",
+		`{"partition":{}}`:                  "partition: must be a string or a number",
+		`{"partition":true}`:                "partition: must be a string or a number",
+		`{"under":[["a"]]}`:                 "under[0]: must be a string or a number",
+		`{"under":{}}`:                      "under: must be a string, a number or an array of them",
+		`{"limit":"5"}`:                     "limit: must be a number",
+		`{"limit":5.5}`:                     "limit: must be a whole number",
+		`{"limit":1e999}`:                   "limit: must be a whole number",
+		`{"limit":99999999999999999999}`:    "limit: must be a whole number",
+		`{"flag":"true"}`:                   "flag: must be true or false",
+		`{"events":{}}`:                     "events: must be an array",
+		`{"events":[{"data":1},{"dat":1}]}`: `events[1]."dat": unknown field`,
+		`{"events":[{"note":1}]}`:           "events[0].note: must be a string",
+		`{"events":[5]}`:                    "events[0]: must be an object",
+		`{"name":"\ud800"}`:                 "name: holds half of a surrogate pair",
+		`{"name":"\udc00\ud800"}`:           "name: holds half of a surrogate pair",
+		`{"name":"x\\\ud83dy"}`:             "name: holds half of a surrogate pair",
+		`{"partition":"\ud800\ud800"}`:      "partition: holds half of a surrogate pair",
+		`{"under":["a","\uDFFF"]}`:          "under[1]: holds half of a surrogate pair",
+		strings.Repeat("[", 2_000_000):      "body: is nested too deep: at most 10,000 levels",
+		strings.Repeat("[", 10_000):         "body: is not one JSON object: error at byte 10000",
+		deepData(10_000):                    "body: is nested too deep: at most 10,000 levels",
+		`{"name":"` + strings.Repeat("[", 20_000): "body: is not one JSON object: error at byte",
+		`{"` + strings.Repeat("y", 999) + `":1}`:  `...": unknown field`,
 	} {
 		_, err := edge.DecodeBody[body](post(t, text))
 		problem, ok := errors.AsType[*edge.Problem](err)
 		if !ok || problem.Code != edge.InvalidParameter || !strings.Contains(problem.Detail, detail) {
 			t.Errorf("%.60q: %v, want %q", text, err, detail)
 		}
+	}
+}
+
+// deepData is a body whose data is that many arrays in each other, after brackets in a text, which are none.
+func deepData(levels int) string {
+	return `{"name":"\"[[{","events":[{"data":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}]}`
+}
+
+func TestABodyMayBeAsDeepAsItsLimit(t *testing.T) {
+	t.Parallel()
+	if _, err := edge.DecodeBody[body](post(t, deepData(10_000-3))); err != nil {
+		t.Error(err)
+	}
+	if _, err := edge.DecodeBody[body](post(t, deepData(10_000-2))); err == nil || !strings.Contains(err.Error(), "nested too deep") {
+		t.Error(err)
 	}
 }
 
