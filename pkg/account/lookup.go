@@ -25,7 +25,8 @@ func (s *Service) Get(ctx context.Context, userID string) (*User, error) {
 }
 
 // NicknameOwner finds who has a nickname, in any spelling of it: two strongly consistent reads, of the claim and of its user. A claim whose user does not have
-// the name any more is no answer: both change together, so the name was free in between. Errors: *[FieldError], [ErrNicknameNotFound].
+// the name any more is no answer: both change together, so the name was free in between. Errors: *[FieldError], [ErrNicknameNotFound], the SDK's where the policy's
+// attempts are used up.
 func (s *Service) NicknameOwner(ctx context.Context, nickname string) (*User, error) {
 	n, err := ParseNickname(nickname)
 	if err != nil {
@@ -33,8 +34,8 @@ func (s *Service) NicknameOwner(ctx context.Context, nickname string) (*User, er
 	}
 	var claim unique.Claim
 	var found bool
-	err = ddb.Retry(ctx, s.config.Retry, func(ctx context.Context) (err error) {
-		claim, found, err = s.claims.Read(ctx, s.config.Client, NicknameConstraint, n.Form)
+	err = ddb.RetryRead(ctx, s.config.Retry, func(ctx context.Context) (err error) {
+		claim, found, err = s.claims.Read(ctx, s.reader, NicknameConstraint, n.Form)
 		return err
 	})
 	if err != nil {

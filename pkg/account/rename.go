@@ -140,7 +140,7 @@ func (s *Service) update(ctx context.Context, u *User, e *expression) (*User, er
 			ConditionExpression: e.condition(), UpdateExpression: e.update(),
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValues: types.ReturnValueAllNew,
-		})
+		}, once)
 		return err
 	})
 	switch ddb.Classify(err).Class {

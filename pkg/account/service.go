@@ -74,6 +74,7 @@ type Config struct {
 // Service does what users can do. It is safe for concurrent use.
 type Service struct {
 	config   Config
+	reader   reader
 	writer   *unique.Writer
 	claims   unique.Claims
 	reserved map[string]struct{}
@@ -118,7 +119,7 @@ func New(config Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{config: config, writer: writer, claims: unique.Claims{Table: config.ClaimTable}, reserved: map[string]struct{}{}}
+	s := &Service{config: config, reader: reader{config.Client}, writer: writer, claims: unique.Claims{Table: config.ClaimTable}, reserved: map[string]struct{}{}}
 	for _, name := range config.Reserved {
 		n, err := ParseNickname(name)
 		if err != nil || n.Form != name {
@@ -145,8 +146,8 @@ func (s *Service) nickname(spelling string) (Nickname, error) {
 // read reads a user, strongly consistent. Nil: there is none. It costs 1 RRU for each 4 KB begun.
 func (s *Service) read(ctx context.Context, userID string) (*User, error) {
 	var out *dynamodb.GetItemOutput
-	err := ddb.Retry(ctx, s.config.Retry, func(ctx context.Context) (err error) {
-		out, err = s.config.Client.GetItem(ctx, &dynamodb.GetItemInput{
+	err := ddb.RetryRead(ctx, s.config.Retry, func(ctx context.Context) (err error) {
+		out, err = s.reader.GetItem(ctx, &dynamodb.GetItemInput{
 			TableName: &s.config.UserTable, Key: ddb.Item{UserIDAttribute: text(userID)}, ConsistentRead: aws.Bool(true),
 		})
 		return err
@@ -158,6 +159,17 @@ func (s *Service) read(ctx context.Context, userID string) (*User, error) {
 		return nil, nil //nolint:nilnil // nil is the answer
 	}
 	return s.user(out.Item), nil
+}
+
+// once switches the SDK's own retries off: the policy's attempts would begin them anew, and together they outlast any caller's patience.
+func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+
+// reader reads [once].
+type reader struct{ client ddb.Getter }
+
+// GetItem implements [ddb.Getter].
+func (r reader) GetItem(ctx context.Context, in *dynamodb.GetItemInput, options ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return r.client.GetItem(ctx, in, append(options, once)...)
 }
 
 // errLostRace says that what a step had read changed before it wrote.

@@ -3,6 +3,7 @@ package ddb
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -82,13 +83,23 @@ func sleep(ctx context.Context, delay time.Duration) error {
 // leaves no room for the next wait. It returns fn's last error as it is. An unknown outcome is never tried again here: only the caller knows whether
 // that is safe. fn must be safe to repeat; a transaction must carry the same client request token each time.
 func Retry(ctx context.Context, policy Policy, fn func(context.Context) error) error {
+	return retry(ctx, policy, fn, Conflict, Throttled)
+}
+
+// RetryRead is [Retry] for what only reads, so that it tries again after an unknown outcome too. The SDK's own retries should be off in fn: throttled, they take
+// up to 20 s a wait, and each of the policy's attempts would begin them anew.
+func RetryRead(ctx context.Context, policy Policy, fn func(context.Context) error) error {
+	return retry(ctx, policy, fn, Conflict, Throttled, UnknownOutcome)
+}
+
+func retry(ctx context.Context, policy Policy, fn func(context.Context) error, passing ...Class) error {
 	policy = policy.withDefaults()
 	for attempt := 1; ; attempt++ {
 		err := fn(ctx)
 		if err == nil {
 			return nil
 		}
-		if class := Classify(err).Class; class != Conflict && class != Throttled {
+		if !slices.Contains(passing, Classify(err).Class) {
 			return err
 		}
 		if attempt >= policy.Attempts || !policy.wait(ctx, attempt) {

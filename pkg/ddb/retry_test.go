@@ -103,3 +103,26 @@ func TestTheZeroPolicyJittersWithinItsBounds(t *testing.T) {
 		t.Errorf("%d waits, want 7 of 8 attempts", len(slept))
 	}
 }
+
+func TestRetryReadTriesAnUnknownOutcomeAgainAndRetryDoesNot(t *testing.T) {
+	t.Parallel()
+	policy := ddb.Policy{Attempts: 3, Sleep: func(context.Context, time.Duration) error { return nil }}
+	for name, test := range map[string]struct {
+		err         error
+		retry, read int
+	}{
+		"unknown":     {context.DeadlineExceeded, 1, 3},
+		"throttled":   {&types.ThrottlingException{}, 3, 3},
+		"provisioned": {&types.ProvisionedThroughputExceededException{}, 3, 3},
+		"refused":     {&types.ConditionalCheckFailedException{}, 1, 1},
+		"done":        {nil, 1, 1},
+	} {
+		for want, try := range map[*int]func(context.Context, ddb.Policy, func(context.Context) error) error{&test.retry: ddb.Retry, &test.read: ddb.RetryRead} {
+			calls := 0
+			err := try(t.Context(), policy, func(context.Context) error { calls++; return test.err })
+			if calls != *want || !errors.Is(err, test.err) {
+				t.Errorf("%s: %d calls, want %d; %v", name, calls, *want, err)
+			}
+		}
+	}
+}
