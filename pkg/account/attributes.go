@@ -58,7 +58,7 @@ func (s *Service) checkAttributes(userID string, attributes ddb.Item) error {
 			return &FieldError{Field: field, Reason: ReasonName, Detail: "is reserved"}
 		}
 		if err := ddb.Check(attributes[name]); err != nil {
-			return &FieldError{Field: field, Reason: ReasonValue, Detail: err.Error()}
+			return unstorable(field, err)
 		}
 	}
 	for _, index := range s.keys.indexes {
@@ -68,6 +68,20 @@ func (s *Service) checkAttributes(userID string, attributes ddb.Item) error {
 		}
 	}
 	return nil
+}
+
+// unstorable words what no item can hold.
+func unstorable(field string, err error) *FieldError {
+	bad, ok := errors.AsType[*ddb.ValueError](err)
+	switch {
+	case !ok:
+		return &FieldError{Field: field, Reason: ReasonValue, Detail: "cannot be stored"}
+	case bad.Path == "", bad.Path[0] == '[':
+		field += bad.Path
+	default:
+		field += "." + bad.Path
+	}
+	return &FieldError{Field: field, Reason: ReasonValue, Detail: bad.Reason}
 }
 
 // check checks each part of an index key that is there, and the sort key as a whole where all of them are.
@@ -139,7 +153,7 @@ func unfit(part string, err error) *FieldError {
 		fault.Unit = "bytes"
 		fault.Detail = fmt.Sprintf("is too long for the key of an index: at most %d bytes in all, is %d", bad.Limit, bad.Got)
 	default:
-		fault.Detail = "does not fit the key of an index: " + bad.Error()
+		fault.Detail = "does not fit the key of an index: " + bad.Text()
 	}
 	return fault
 }

@@ -76,6 +76,7 @@ func TestAttributesAtTheirBorders(t *testing.T) {
 		"none":       nil,
 		"widest":     {"ID": s(strings.Repeat("x", 2048)), "managedKey": num("9999999999999")},
 		"zero":       {"ID": s("t"), "managedKey": num("0")},
+		"text":       {"ID": s("z"), "managedKey": num("0e999"), "l": &types.AttributeValueMemberL{Value: []types.AttributeValue{num("-0E-500")}}},
 		"half-keyed": {"managedKey": num("1")},
 		"anything":   {"a": &types.AttributeValueMemberNULL{Value: true}, "b": s(""), "c": &types.AttributeValueMemberBOOL{Value: true}, "d": nested(31), "_mine": s("x")},
 	} {

@@ -180,7 +180,7 @@ func (s *Service) requestID(a Application) (string, error) {
 	}
 	encoded, err := ddb.EncodeItem(sent)
 	if err != nil {
-		return "", &FieldError{Field: "attributes", Reason: ReasonValue, Detail: err.Error()}
+		return "", unstorable("attributes", err)
 	}
 	digest := sha256.Sum256(encoded)
 	return "k-" + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(digest[:20]), nil

@@ -2,6 +2,7 @@ package ddb
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -83,10 +84,15 @@ var tooDeep = "is nested deeper than " + strconv.Itoa(MaxDepth) + " levels"
 
 // checkNumber says whether DynamoDB could hold the number; its text stays as it is.
 func checkNumber(text string) *ValueError {
-	if _, err := sortkey.CanonicalNumber(text); err != nil {
-		return &ValueError{Reason: "is not a DynamoDB number: " + err.Error(), Err: err}
+	_, err := sortkey.CanonicalNumber(text)
+	if err == nil {
+		return nil
 	}
-	return nil
+	fault := &ValueError{Reason: "is not a DynamoDB number", Err: err}
+	if bad, ok := errors.AsType[*sortkey.Error](err); ok {
+		fault.Reason += ": " + bad.Text()
+	}
+	return fault
 }
 
 func checkText(text string) *ValueError {

@@ -122,5 +122,9 @@ func badRequest(field, reason string, args ...any) error {
 }
 
 func badKey(field string, err error) error {
-	return &RequestError{Field: field, Reason: err.Error(), Err: err}
+	reason := "is not allowed"
+	if bad, ok := errors.AsType[*sortkey.Error](err); ok {
+		reason = bad.Text()
+	}
+	return &RequestError{Field: field, Reason: reason, Err: err}
 }

@@ -63,11 +63,15 @@ type Error struct {
 }
 
 // Error returns one line that names the part and the limit.
-func (e *Error) Error() string {
+func (e *Error) Error() string { return "sortkey: " + e.Text() }
+
+// Text is [Error.Error] without the name of this package: for people who know the
+// part, and not the code.
+func (e *Error) Text() string {
 	if e.Part == "" {
-		return "sortkey: " + e.detail()
+		return e.detail()
 	}
-	return "sortkey: part " + strconv.Quote(e.Part) + ": " + e.detail()
+	return "part " + strconv.Quote(e.Part) + ": " + e.detail()
 }
 
 func (e *Error) detail() string {
