@@ -21,7 +21,7 @@ import (
 //
 // Every step conditions on the incarnation that was read first: if the user id signs up again meanwhile, the user that was to go is gone, which is success. Requests: 1
 // read and 2 writes (1 WRU, and 6 for a user up to 1 KB with both names), and those of the dependents. Errors: *[FieldError], a dependent's own, wrapped with its
-// name, unique.ErrTryAgain, unique.ErrUnknown.
+// name, unique.ErrTryAgain, unique.ErrUnknown. After any error from step 2 on the user is marked, and only repeating the withdrawal ends that.
 func (s *Service) Withdraw(ctx context.Context, userID string) error {
 	if err := CheckUserID(userID); err != nil {
 		return err

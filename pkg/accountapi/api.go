@@ -96,7 +96,8 @@ func problem(err error) error {
 		if ddb.Classify(err).Class == ddb.Throttled {
 			return err
 		}
-		return &edge.Problem{Code: edge.TryAgain, Detail: "others were at it, nothing was done: try again", Cause: err}
+		// Of the last write nothing was done, but a withdrawal has marked the user before it, and what a repeat was for may be done.
+		return &edge.Problem{Code: edge.TryAgain, Detail: "others were at it, not finished: try again", Cause: err}
 	default:
 		return err
 	}

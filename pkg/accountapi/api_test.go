@@ -101,7 +101,14 @@ func TestBadInputNamesTheField(t *testing.T) {
 	for _, test := range []struct{ method, target, body, detail string }{
 		{"POST", users, ``, "body: must be a JSON object, is empty"},
 		{"POST", users, `[]`, "body: must be an object"},
-		{"POST", users, `{}`, "userId: is empty"},
+		{"POST", users, `{}`, "userId: is missing"},
+		{"POST", users, `{"userId":""}`, "userId: is empty"},
+		{"POST", users, `{"userId":"u","attributes":{"a":1E126}}`, "attributes.a: is not a DynamoDB number: the number's magnitude is 1E126, DynamoDB's limit is 1E125"},
+		{"POST", users, `{"userId":"u","attributes":{"a":` + strings.Repeat("[", 10_000) + `}}`, "body: is nested too deep: at most 10,000 levels"},
+		{
+			"POST", users, `{"userId":"u","attributes":{"a":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}}`,
+			"attributes.a" + strings.Repeat("[0]", 32) + ": is nested deeper than 32 levels (byte 37)",
+		},
 		{"POST", users, `{"userId":5}`, "userId: must be a string"},
 		{"POST", users, `{"userId":null}`, "userId: must be a string"},
 		{"POST", users, `{"userId":"u","userId":"u"}`, "userId: is given more than once"},

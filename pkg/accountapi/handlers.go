@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/heatsink-dev/heatsink/pkg/account"
 	"github.com/heatsink-dev/heatsink/pkg/ddb"
 	"github.com/heatsink-dev/heatsink/pkg/edge"
@@ -17,7 +15,7 @@ import (
 
 // application is the body of a sign-up.
 type application struct {
-	UserID     string          `json:"userId"`
+	UserID     *string         `json:"userId"`
 	Nickname   *string         `json:"nickname"`
 	Email      *string         `json:"email"`
 	Attributes json.RawMessage `json:"attributes"`
@@ -46,12 +44,15 @@ func (a *API) create(w http.ResponseWriter, r *http.Request, _ edge.Parameters) 
 	if err != nil {
 		return err
 	}
+	if body.UserID == nil {
+		return edge.Invalid("userId", "is missing")
+	}
 	attributes, err := readAttributes(body.Attributes)
 	if err != nil {
 		return err
 	}
 	u, err := a.service.SignUp(r.Context(), account.Application{
-		UserID: body.UserID, Nickname: body.Nickname, Email: body.Email, Attributes: attributes, IdempotencyKey: key,
+		UserID: *body.UserID, Nickname: body.Nickname, Email: body.Email, Attributes: attributes, IdempotencyKey: key,
 	})
 	if err != nil {
 		return err
@@ -125,10 +126,13 @@ func readKey(r *http.Request) (string, error) {
 
 // readAttributes reads a JSON object into attributes, every number with all its digits.
 func readAttributes(raw json.RawMessage) (ddb.Item, error) {
-	if raw == nil {
+	if len(raw) == 0 {
 		return nil, nil
 	}
-	value, err := ddb.FromPlain(raw)
+	if raw[0] != '{' {
+		return nil, edge.Invalid("attributes", "must be an object")
+	}
+	item, err := ddb.PlainItem(raw) // as an item: the object itself is no level of nesting
 	if bad, ok := errors.AsType[*ddb.ValueError](err); ok {
 		field := "attributes"
 		if bad.Path != "" {
@@ -139,11 +143,7 @@ func readAttributes(raw json.RawMessage) (ddb.Item, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read attributes: %w", err)
 	}
-	object, ok := value.(*types.AttributeValueMemberM)
-	if !ok {
-		return nil, edge.Invalid("attributes", "must be an object")
-	}
-	return object.Value, nil
+	return item, nil
 }
 
 func writeUser(w http.ResponseWriter, status int, u *account.User) error {

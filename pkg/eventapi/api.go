@@ -122,7 +122,7 @@ func problem(err error) error {
 	case errors.Is(err, unique.ErrUnknown):
 		return &edge.Problem{Code: edge.TryAgain, Detail: "it is not known whether it was done: try again, or read the event", Cause: err}
 	case errors.Is(err, unique.ErrTryAgain) && ddb.Classify(err).Class != ddb.Throttled:
-		return &edge.Problem{Code: edge.TryAgain, Detail: "others were at it, nothing was done: try again", Cause: err}
+		return &edge.Problem{Code: edge.TryAgain, Detail: "others were at it, not finished: try again", Cause: err}
 	default:
 		return err
 	}
