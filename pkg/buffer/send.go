@@ -27,10 +27,14 @@ type answer struct {
 	err       error // ends the work
 }
 
-// drain lets workers send what is in the queue until it is empty or the time ends.
-func (w *writing) drain(ctx context.Context, gate *gate, positions []int, chunk int, send func(context.Context, []int) answer) (unknown, rest []int, err error) {
+// prepared is a request that is ready to be sent.
+type prepared func(context.Context) answer
+
+// drain lets workers send what is in the queue until it is empty or the time ends. There are more workers than requests at a time, so that the next ones are made
+// while others wait for their answers.
+func (w *writing) drain(ctx context.Context, gate *gate, positions []int, chunk int, prepare func([]int) prepared) (unknown, rest []int, err error) {
 	work := newQueue(positions)
-	workers := min(gate.most, (len(positions)+chunk-1)/chunk)
+	workers := min(gate.most+2, (len(positions)+chunk-1)/chunk)
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for range workers {
@@ -40,13 +44,14 @@ func (w *writing) drain(ctx context.Context, gate *gate, positions []int, chunk 
 				if taken == nil {
 					return
 				}
+				send := prepare(taken)
 				epoch, err := gate.enter(ctx)
 				if err != nil {
 					work.stop(err)
 					work.done(taken)
 					return
 				}
-				got := send(ctx, taken)
+				got := send(ctx)
 				gate.leave(epoch, got.throttled)
 				if len(got.unknown) > 0 {
 					mu.Lock()
@@ -92,7 +97,7 @@ func (w *writing) putBatches(ctx context.Context, positions []int) outcome {
 }
 
 // putBatch sends once: the SDK's own retries are off, see the package's comment.
-func (w *writing) putBatch(ctx context.Context, positions []int) answer {
+func (w *writing) putBatch(positions []int) prepared {
 	requests := make([]types.WriteRequest, 0, len(positions))
 	places := make(map[string]int, len(positions))
 	for _, position := range positions {
@@ -100,11 +105,17 @@ func (w *writing) putBatch(ctx context.Context, positions []int) answer {
 		places[key.Sort] = position
 		requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{Item: newItem(key, w.batch.ID, string(w.events[position]))}})
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.config.AttemptTimeout)
-	defer cancel()
-	out, err := w.config.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
-		RequestItems: map[string][]types.WriteRequest{w.config.Table: requests},
-	}, once)
+	in := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{w.config.Table: requests}}
+	return func(ctx context.Context) answer {
+		ctx, cancel := context.WithTimeout(ctx, w.config.AttemptTimeout)
+		defer cancel()
+		out, err := w.config.Client.BatchWriteItem(ctx, in, once)
+		return w.batchAnswer(out, err, positions, places)
+	}
+}
+
+// batchAnswer reads what became of a batch's positions; places finds them by sort key.
+func (w *writing) batchAnswer(out *dynamodb.BatchWriteItemOutput, err error, positions []int, places map[string]int) answer {
 	switch ddb.Classify(err).Class {
 	case ddb.None:
 		var left []int
@@ -135,15 +146,17 @@ func (w *writing) put(ctx context.Context, positions, uncertain []int) outcome {
 	for _, position := range uncertain {
 		doubt[position] = true
 	}
-	_, rest, err := w.drain(ctx, w.puts, positions, 1, func(ctx context.Context, one []int) answer {
-		got := w.putOne(ctx, one)
-		if len(got.unknown) > 0 {
-			mu.Lock()
-			doubt[one[0]] = true
-			mu.Unlock()
-			return answer{again: one} // safe: the condition refuses what is stored
+	_, rest, err := w.drain(ctx, w.puts, positions, 1, func(one []int) prepared {
+		return func(ctx context.Context) answer {
+			got := w.putOne(ctx, one)
+			if len(got.unknown) > 0 {
+				mu.Lock()
+				doubt[one[0]] = true
+				mu.Unlock()
+				return answer{again: one} // safe: the condition refuses what is stored
+			}
+			return got
 		}
-		return got
 	})
 	result := outcome{err: err}
 	for _, position := range rest {
