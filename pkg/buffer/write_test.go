@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,11 +205,11 @@ func TestOnlyUnprocessedItemsGoBackIntoABatch(t *testing.T) {
 func TestTheErrorNamesExactlyWhatIsNotStored(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	waits := 0
+	var waits atomic.Int32
 	store := w.store(func(c *buffer.Config) {
 		c.BatchConcurrency = 1
 		c.Retry.Sleep = func(context.Context, time.Duration) error {
-			if waits++; waits > 5 {
+			if waits.Add(1) > 5 {
 				return context.DeadlineExceeded
 			}
 			return nil
@@ -217,7 +218,7 @@ func TestTheErrorNamesExactlyWhatIsNotStored(t *testing.T) {
 	// The second batch of 25 gets 10 in, and then nothing more until the time ends.
 	w.faults.Add(ddbtest.Rule{Operation: "BatchWriteItem", Nth: 2, Do: ddbtest.Unprocessed(10)})
 	w.faults.Add(ddbtest.Rule{Operation: "BatchWriteItem", From: 2, Do: ddbtest.Throttle(ddbtest.CodeProvisioned)}) // the rule above took the second
-	written, err := store.Write(t.Context(), buffer.WriteRequest{Events: numbered(60)})
+	written, err := store.Write(t.Context(), buffer.WriteRequest{Events: numbered(75)})
 	failure, ok := errors.AsType[*buffer.NotStoredError](err)
 	if !ok || !errors.Is(err, buffer.ErrThrottled) || len(failure.Unknown) != 0 {
 		t.Fatalf("%v", err)
@@ -231,11 +232,11 @@ func TestTheErrorNamesExactlyWhatIsNotStored(t *testing.T) {
 			t.Errorf("event %d is not stored though the answer says so", position)
 		}
 	}
-	if diff := cmp.Diff(missing, failure.Positions); diff != "" || len(rows) != 60-len(missing) {
+	if diff := cmp.Diff(missing, failure.Positions); diff != "" || len(rows) != 75-len(missing) {
 		t.Errorf("%d rows, %s", len(rows), diff)
 	}
 	if len(rows) != 35 {
-		t.Errorf("%d rows, want the first 25 and 10 more", len(rows))
+		t.Errorf("%d rows, want 25 and 10 more", len(rows))
 	}
 }
 
