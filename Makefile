@@ -51,9 +51,14 @@ help: ## list these targets
 .PHONY: demo up down invoke
 demo: up ## start everything and take a short tour on real requests; leaves the cloud up
 	@$(CLOUD) env $(LOCAL_PORT) .bin/heatsink demo --outputs .local/$(LOCAL_PORT)/outputs.json
+	@echo 'The cloud stays up. Try it yourself: `. .local/env`, then the requests of README.md. Stop it: make down$(if $(filter 4566,$(LOCAL_PORT)),, LOCAL_PORT=$(LOCAL_PORT))'
+
+# A change that CloudFormation cannot make in one update would fail half-way through a deploy, or deploy locally and not on AWS.
+catalog-check = found=$$($(1) .bin/heatsink check --deployed) || { printf '%s\n' "$$found" >&2; exit 1; }
 
 up: tools-cloud build ## start the local cloud and deploy to it, or redeploy what changed
 	@$(CLOUD) start $(LOCAL_PORT)
+	@$(call catalog-check,$(CLOUD) env $(LOCAL_PORT))
 	@$(CLOUD) deploy $(LOCAL_PORT)
 	@$(CLOUD) publish $(LOCAL_PORT)
 
@@ -73,13 +78,14 @@ synth: node_modules/.stamp build-arm64 ## write the templates to cdk.out: STAGE=
 
 # With AWS_ENDPOINT_URL at this machine (after `. .local/env`) it deploys there, so functions must be of this machine's kind.
 LOCAL_TARGET := $(filter http://127.0.0.1% http://localhost%,$(AWS_ENDPOINT_URL))
-deploy: node_modules/.stamp $(if $(LOCAL_TARGET),build,build-arm64) ## deploy to the AWS account of the environment: STAGE= AUTH= CDK_ARGS=
+deploy: .bin/heatsink node_modules/.stamp $(if $(LOCAL_TARGET),build,build-arm64) ## deploy to the AWS account of the environment: STAGE= AUTH= CDK_ARGS=
 	@$(if $(LOCAL_TARGET),echo "AWS_ENDPOINT_URL is set: this deploys to $(LOCAL_TARGET) and not to AWS",:)
+	@$(call catalog-check,)
 	@$(CDK) deploy --all --outputs-file cdk.out/outputs.json $(CDK_CONTEXT) $(if $(LOCAL_TARGET),-c local=true -c localEndpoint=$(LOCAL_TARGET)) $(CDK_ARGS)
 
 ##@ Build and check
 
-.PHONY: build build-arm64 test lint vet compile fmt
+.PHONY: build build-arm64 check test lint vet compile fmt
 # A binary depends on every file of the library: coarse, but its time is right, and Go's own cache makes the rest cheap.
 # Folders are listed too, for a deleted file leaves its trace only there.
 library   := go.mod go.sum $(shell find pkg ! -path '*/testdata*' ! -name '*_test.go' 2>/dev/null)
@@ -104,6 +110,9 @@ $(foreach name,$(functions),$(eval $(call function-rules,$(name))))
 .bin/heatsink: $(library) $(shell find cmd/heatsink ! -name '*_test.go' 2>/dev/null)
 	@echo "build $@"
 	@$(go-build) -o $@ ./cmd/heatsink
+
+check: .bin/heatsink ## is the catalog sound, and can it be deployed over what is deployed?
+	@.bin/heatsink check --deployed
 
 # `exec` ends the cloud with the command that it runs, also on failure or ctrl-C.
 test: ## all tests, lint and template checks, on a local cloud of its own

@@ -173,8 +173,17 @@ func (s *stage) forget(id string) {
 	for _, item := range s.itemsOf(id) {
 		deletes = append(deletes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: ddb.Item{"message_pk": item["message_pk"], "message_sk": item["message_sk"]}}})
 	}
-	if err := ddb.BatchWrite(s.Context(), s.dynamo, s.table(catalog.EventTable), []string{"message_pk", "message_sk"}, deletes, ddb.Policy{}); err != nil {
-		s.Error(err)
+	// A delete may be sent again whatever became of it, so what an unanswered batch left is sent until none is.
+	for len(deletes) > 0 {
+		err := ddb.BatchWrite(s.Context(), s.dynamo, s.table(catalog.EventTable), []string{"message_pk", "message_sk"}, deletes, ddb.Policy{})
+		if err == nil {
+			return
+		}
+		left, ok := errors.AsType[*ddb.Leftovers](err)
+		if !ok || s.Context().Err() != nil {
+			s.Fatal(err)
+		}
+		deletes = append(left.Writes, left.Unknown...)
 	}
 }
 
