@@ -9,10 +9,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/heatsink-dev/heatsink/cmd/heatsink/deployment"
 )
 
 // Exit codes.
@@ -125,7 +128,14 @@ func run(ctx context.Context, args []string, out, errOut io.Writer, lookup func(
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if n := slices.IndexFunc(args, func(word string) bool { return !utf8.ValidString(word) }); n >= 0 {
+		_, _ = fmt.Fprintf(errOut, "heatsink: argument %d is not UTF-8\n", n+1)
+		return exitUsage
+	}
 	parsed, err := parser.Parse(args)
+	if err == nil {
+		err = repeated(parsed)
+	}
 	if err != nil {
 		_, _ = fmt.Fprintf(errOut, "heatsink: %s; try: heatsink %s\n", oneLine(err), helpFor(parser, args[0]))
 		return exitUsage
@@ -134,11 +144,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer, lookup func(
 	if err == nil {
 		return exitOK
 	}
-	if _, bad := errors.AsType[*usageError](err); bad {
-		_, _ = fmt.Fprintln(errOut, "heatsink:", oneLine(err))
+	_, _ = fmt.Fprintln(errOut, "heatsink:", oneLine(err))
+	_, bad := errors.AsType[*usageError](err)
+	if _, wrong := errors.AsType[*deployment.FileError](err); bad || wrong {
 		return exitUsage
 	}
-	_, _ = fmt.Fprintln(errOut, "heatsink:", err)
 	if special, ok := errors.AsType[*codeError](err); ok {
 		return special.code
 	}
@@ -153,7 +163,31 @@ func helpFor(parser *kong.Kong, word string) string {
 	return "--help"
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// repeated refuses a flag that is given more than once and holds one value: the last would win, silently.
+func repeated(parsed *kong.Context) error {
+	seen := map[string]bool{}
+	for _, step := range parsed.Path {
+		if step.Flag == nil || step.Resolved || step.Flag.IsCumulative() {
+			continue
+		}
+		if seen[step.Flag.Name] {
+			return usage("--%s is given more than once", step.Flag.Name)
+		}
+		seen[step.Flag.Name] = true
+	}
+	return nil
+}
+
+// oneLine is an error in one line. Joined errors stand one on each line of their text.
+func oneLine(err error) string {
+	var parts []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
 
 // readable opens a file that must exist.
 func readable(path string) error {

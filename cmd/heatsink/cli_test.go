@@ -34,9 +34,11 @@ func heatsink(t *testing.T, variables map[string]string, args ...string) (code i
 
 func TestBadInputIsOneLineAndExitCode2(t *testing.T) {
 	t.Parallel()
-	broken := filepath.Join(t.TempDir(), "outputs.json")
-	if err := os.WriteFile(broken, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
+	broken, partial := filepath.Join(t.TempDir(), "outputs.json"), filepath.Join(t.TempDir(), "partial.json")
+	for path, text := range map[string]string{broken: "{", partial: `{"Data":{"FailureBucketName":"b"}}`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for call, want := range map[string]string{
 		"bogus":           "unexpected argument bogus; try: heatsink --help",
@@ -53,7 +55,24 @@ func TestBadInputIsOneLineAndExitCode2(t *testing.T) {
 		"explain team-status --partition p --form gsi":          "--form: index team-status is built as TABLE only",
 		"decode-key managed":                                    "decode-key --help",
 		"decode-key managed abc":                                "it must be managedKey#userId",
-		"decode-key managed 123#u":                              "is no key of index managed",
+		"decode-key managed 123#u":                              "the text is no key of index managed: managedKey: needs 13 digits\n",
+		"decode-key managed 1699900000000#":                     "the text is no key of index managed: userId: must not be empty\n",
+		"decode-key managed 1699900000000#u$":                   "userId: needs text as the index writes it",
+		"decode-key team-status #2026-01-31#u":                  "must not be empty",
+		"decode-key managed =":                                  "it must be managedKey#userId, 1024 bytes at most",
+		"decode-key managed \xff":                               "argument 3 is not UTF-8",
+		"explain managed --partition p\xff":                     "argument 4 is not UTF-8",
+		"explain managed --partition p --eq 1 --eq 2":           "--eq is given more than once",
+		"explain managed --partition p --partition=p":           "--partition is given more than once",
+		"explain team-status --partition p --under a --under b": "--under is given more than once",
+		"explain managed --partition p --json --json":           "--json is given more than once",
+		"redrive --bucket a --bucket b":                         "--bucket is given more than once",
+		"plan --events 5 --events 6":                            "--events is given more than once",
+		"redrive --outputs " + broken:                           "is no outputs file of the CDK",
+		"redrive --outputs " + partial:                          "has no UserTableName: deploy all stacks, then try again; outputs: ",
+		"cursor rotate --outputs " + broken:                     "is no outputs file of the CDK",
+		"demo --outputs " + broken:                              "is no outputs file of the CDK",
+		"claims scan --outputs " + broken:                       "is no outputs file of the CDK",
 		"decode-key pending-index x":                            "has no index table",
 		"decode-key nobody x":                                   `there is no index "nobody"`,
 		"redrive":                                               "which bucket?",
@@ -67,11 +86,15 @@ func TestBadInputIsOneLineAndExitCode2(t *testing.T) {
 		"check extra":                                           "check --help",
 	} {
 		code, out, errOut := heatsink(t, nil, strings.Fields(call)...)
-		if code != exitUsage || out != "" || strings.Count(errOut, "\n") != 1 || !strings.HasPrefix(errOut, "heatsink: ") || !strings.Contains(errOut, want) {
+		if code != exitUsage || out != "" || strings.Count(errOut, "\n") != 1 || !strings.HasPrefix(errOut, "heatsink: ") || !strings.Contains(errOut, want) || strings.Contains(errOut, "unmarshal") {
 			t.Errorf("%s: exit %d, out %q, err %q; want %q", call, code, out, errOut, want)
 		}
 	}
-	if code, _, errOut := heatsink(t, nil, "demo", "--outputs", broken); code != exitFailed || !strings.Contains(errOut, "no outputs file of the CDK") {
+	if code, _, errOut := heatsink(t, nil, "decode-key", "managed", ""); code != exitUsage || !strings.Contains(errOut, "it must be managedKey#userId") {
+		t.Errorf("exit %d, err %q", code, errOut)
+	}
+	// What may be repeated still may.
+	if code, _, errOut := heatsink(t, nil, "plan", "--pattern", "partition={status:3}", "--pattern", "sort={ms}"); code != exitOK {
 		t.Errorf("exit %d, err %q", code, errOut)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -45,10 +46,17 @@ func (c *decodeKeyCommand) Run(console *console) error {
 	values, err := index.Codec.Decode(c.Text)
 	if err != nil {
 		fault, _ := errors.AsType[*sortkey.Error](err)
-		if fault != nil && fault.Part != "" {
-			return usage("the text is no key of index %s: part %s: %s", c.Index, fault.Part, err)
+		for _, part := range index.Codec.Parts() {
+			if fault != nil && fault.Reason == sortkey.ReasonMalformed && fault.Part == part.Name {
+				return usage("the text is no key of index %s: %s: needs %s", c.Index, part.Name, partForm(part))
+			}
 		}
-		return usage("the text is no key of index %s: it must be %s", c.Index, keyForm(index))
+		return usage("the text is no key of index %s: it must be %s, %d bytes at most", c.Index, keyForm(index), sortkey.MaxSortKeyBytes)
+	}
+	for n, part := range index.Codec.Parts() {
+		if values[n].String() == "" { // the indexer writes no such row
+			return usage("the text is no key of index %s: %s: must not be empty", c.Index, part.Name)
+		}
 	}
 	var parts []keyPart
 	for n, part := range index.Codec.Parts() {
@@ -74,6 +82,20 @@ func keyForm(index *schema.Index) string {
 		names = append(names, part.Name)
 	}
 	return strings.Join(names, "#")
+}
+
+// partForm describes what a part's text must be.
+func partForm(part sortkey.Part) string {
+	switch {
+	case part.Width > 0:
+		return fmt.Sprintf("%d digits", part.Width)
+	case part.Kind == sortkey.KindNumber:
+		return "a number as the index writes it: p, three digits, a full stop and digits; or 0; or the complement of a negative one"
+	case part.Kind == sortkey.KindBinary:
+		return "pairs of hexadecimal digits as the index writes them"
+	default:
+		return "text as the index writes it, with a $ and another character for each blank, #, $ and the like"
+	}
 }
 
 // findIndex finds an index of the catalog.

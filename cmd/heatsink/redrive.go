@@ -47,7 +47,7 @@ Exit code 1: something is not done, or with --dry-run would not be; the report s
 
 // Run replays.
 func (c *redriveCommand) Run(console *console) error {
-	deployed, bucket, err := c.names(console)
+	deployed, found, bucket, err := c.names(console)
 	if err != nil {
 		return err
 	}
@@ -56,16 +56,26 @@ func (c *redriveCommand) Run(console *console) error {
 		return err
 	}
 	env := edge.NewEnvironment(deployed)
+	var absent []error // from the outputs
+	need := func(table string) {
+		if env.Table(table); found != nil {
+			_, err := found.Table(table)
+			absent = append(absent, err)
+		}
+	}
 	for _, table := range tables.Tables() {
 		for n, index := range table.StreamIndexes() {
 			if n == 0 {
-				env.Table(table.Name)
+				need(table.Name)
 			}
-			env.Table(index.TableName())
+			need(index.TableName())
 		}
 	}
+	if missing := errors.Join(absent...); missing != nil {
+		return usage("%s", missing)
+	}
 	if missing := env.Err(); missing != nil {
-		return usage("%s; or give --outputs", missing)
+		return usage("%s\nor give --outputs", missing)
 	}
 	aws, err := console.aws()
 	if err != nil {
@@ -97,15 +107,14 @@ func (c *redriveCommand) Run(console *console) error {
 }
 
 // names finds the bucket, and where to look up tables: in the outputs file or in the environment.
-func (c *redriveCommand) names(console *console) (deployed func(string) (string, bool), bucket string, err error) {
+func (c *redriveCommand) names(console *console) (deployed func(string) (string, bool), found *deployment.Deployment, bucket string, err error) {
 	deployed, bucket = console.lookup, c.Bucket
 	if c.Outputs != "" {
 		if err := readable(c.Outputs); err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
-		found, err := deployment.Load(c.Outputs)
-		if err != nil {
-			return nil, "", err
+		if found, err = deployment.Load(c.Outputs); err != nil {
+			return nil, nil, "", err
 		}
 		deployed = found.Environment
 	}
@@ -113,9 +122,9 @@ func (c *redriveCommand) names(console *console) (deployed func(string) (string,
 		bucket, _ = deployed(schema.EnvFailureBucket)
 	}
 	if bucket == "" {
-		return nil, "", usage("which bucket? Give --outputs with a CDK outputs file, or --bucket and the functions' variables (%s...)", schema.EnvPrefix)
+		return nil, nil, "", usage("which bucket? Give --outputs with a CDK outputs file, or --bucket and the functions' variables (%s...)", schema.EnvPrefix)
 	}
-	return deployed, bucket, nil
+	return deployed, found, bucket, nil
 }
 
 // progress draws a bar with rate and remaining time on the error output.

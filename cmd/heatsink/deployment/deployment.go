@@ -22,15 +22,21 @@ type Deployment struct {
 	outputs map[string]map[string]string
 }
 
-// Load reads an outputs file, as `cdk deploy --outputs-file` writes it.
+// FileError is a file that cannot be taken for outputs: the caller named the wrong one.
+type FileError struct{ text string }
+
+// Error names the file.
+func (e *FileError) Error() string { return e.text }
+
+// Load reads an outputs file, as `cdk deploy --outputs-file` writes it: stacks, each with its outputs by name. A file that is anything else is a [*FileError].
 func Load(path string) (*Deployment, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
-		return nil, fmt.Errorf("read outputs: %w", err)
+		return nil, &FileError{err.Error()}
 	}
 	d := &Deployment{path: path}
-	if err := json.Unmarshal(text, &d.outputs); err != nil {
-		return nil, fmt.Errorf("read outputs: %s is no outputs file of the CDK: %w", path, err)
+	if err := json.Unmarshal(text, &d.outputs); err != nil || d.outputs == nil {
+		return nil, &FileError{path + " is no outputs file of the CDK: it must be a JSON object of stacks, each with its outputs by name"}
 	}
 	if d.Catalog, err = catalog.Load(); err != nil {
 		return nil, err

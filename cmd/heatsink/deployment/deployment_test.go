@@ -1,6 +1,7 @@
 package deployment_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -69,8 +70,9 @@ func TestTheLocalURLComesFirst(t *testing.T) {
 
 func TestWhatIsNoOutputsFileIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "[]", `{"a":"b"}`} {
-		if _, err := load(t, text); err == nil || !strings.Contains(err.Error(), "no outputs file") {
+	for _, text := range []string{"", "[]", "null", `{"a":"b"}`, `{"a":{"b":5}}`, "{} {}"} {
+		_, err := load(t, text)
+		if _, ok := errors.AsType[*deployment.FileError](err); !ok || !strings.Contains(err.Error(), "no outputs file") || strings.ContainsAny(err.Error(), "\n") || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
