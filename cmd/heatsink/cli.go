@@ -31,6 +31,7 @@ type grammar struct {
 	Explain   explainCommand   `cmd:"" help:"Show what a read of an index becomes, without making it."`
 	DecodeKey decodeKeyCommand `cmd:"" name:"decode-key" help:"Take the sort key of an index row apart."`
 	Redrive   redriveCommand   `cmd:"" help:"Replay the records of the failure bucket."`
+	Fill      fillCommand      `cmd:"" help:"Fill an index table with what its base table held before."`
 	Cursor    cursorCommand    `cmd:"" help:"Manage the secret that page cursors are sealed with."`
 	Plan      planCommand      `cmd:"" help:"Plan an event buffer: shards, partitions, bill, projections, keys."`
 	Claims    claimsCommand    `cmd:"" help:"Bring an existing user table under claims, and prove that it is."`
