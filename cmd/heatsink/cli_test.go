@@ -138,12 +138,12 @@ func compact(t *testing.T, text string) string {
 func TestExplainShowsWhatARequestBecomes(t *testing.T) {
 	t.Parallel()
 	for call, want := range map[string][]string{
-		"explain managed --partition team-1 --gte 5 --lt 10":                     {"UserManagedIndex", "BETWEEN", "0000000000005", "0000000000009$", "_deleted"},
-		"explain managed --partition team-1 --gte 5 --lt 10 --form gsi":          {"GSI of index managed", `{"N":"9"}`},
-		"explain managed --partition team-1 --gte 10 --lte 5":                    {"none: nothing can match"},
-		"explain team-status --partition t --under active --prefix 2026- --json": {`"table": "UserTeamStatusIndex"`, `active#2026-`, `"order": "asc"`},
-		"explain managed --partition team-1 --order desc --limit 7 --json":       {`"order": "desc"`, `"firstRead": 7`},
-		"explain managed --partition team-1 --eq 1699900000000 --consistent":     {"begins_with", "1699900000000#", "at twice the read units"},
+		"explain managed --partition team-1 --gte 5 --lt 10 --form table":                 {"UserManagedIndex", "BETWEEN", "0000000000005", "0000000000009$", "_deleted"},
+		"explain managed --partition team-1 --gte 5 --lt 10 --form gsi":                   {"GSI of index managed", `{"N":"9"}`},
+		"explain managed --partition team-1 --gte 10 --lte 5":                             {"none: nothing can match"},
+		"explain team-status --partition t --under active --prefix 2026- --json":          {`"table": "UserTeamStatusIndex"`, `active#2026-`, `"order": "asc"`},
+		"explain managed --partition team-1 --order desc --limit 7 --json":                {`"order": "desc"`, `"firstRead": 7`},
+		"explain managed --partition team-1 --eq 1699900000000 --consistent --form table": {"begins_with", "1699900000000#", "at twice the read units"},
 	} {
 		code, out, errOut := heatsink(t, nil, strings.Fields(call)...)
 		if code != exitOK || errOut != "" {
