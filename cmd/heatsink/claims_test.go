@@ -197,8 +197,8 @@ func TestLabRaceTellsTwoAnswersByExitCode(t *testing.T) {
 		t.Errorf("exit %d, %v, %s", code, err, out)
 	}
 
-	if code, out, _ = heatsink(t, nil, "lab", "race"); code != exitOK || !strings.Contains(out, "as it was 200ms ago") {
-		t.Errorf("exit %d, %s", code, out)
+	if code, out, errOut = heatsink(t, nil, "lab", "race"); code != exitOK || !strings.Contains(out, "as it was 200ms ago") {
+		t.Errorf("exit %d, %s%s", code, out, errOut)
 	}
 
 	// An engine that takes every claim, and one that keeps a table.

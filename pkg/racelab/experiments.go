@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/heatsink-dev/heatsink/pkg/account"
+	"github.com/heatsink-dev/heatsink/pkg/ddb"
 	"github.com/heatsink-dev/heatsink/pkg/unique"
 )
 
@@ -128,7 +129,7 @@ func (e *experiments) call(ctx context.Context, step func(context.Context) error
 	for calls < patience {
 		calls++
 		err = step(ctx)
-		if !errors.Is(err, unique.ErrTryAgain) && !errors.Is(err, unique.ErrUnknown) {
+		if !undecided(err) {
 			break
 		}
 		again++
@@ -144,13 +145,18 @@ func (e *experiments) call(ctx context.Context, step func(context.Context) error
 			r.Wins++
 		case errors.Is(err, account.ErrNicknameTaken), errors.Is(err, account.ErrUserExists), errors.Is(err, account.ErrUserNotFound):
 			r.Refused++
-		case ctx.Err() == nil && (errors.Is(err, unique.ErrTryAgain) || errors.Is(err, unique.ErrUnknown)):
+		case ctx.Err() == nil && undecided(err):
 			r.Undecided++
 		default:
 			return fmt.Errorf("%s, %s: %w", r.Experiment, r.Way, err)
 		}
 		return nil
 	}
+}
+
+// undecided reports whether a step ended without an answer, so that a caller tries again: told so, or by a connection that broke.
+func undecided(err error) bool {
+	return errors.Is(err, unique.ErrTryAgain) || errors.Is(err, unique.ErrUnknown) || ddb.Classify(err).Class == ddb.UnknownOutcome
 }
 
 // together starts n callers at one moment and adds up what came of them.
